@@ -89,8 +89,10 @@ function onClick(event: MouseEvent) {
   )
     return
   const anchor = (event.target as Element | null)?.closest?.('a')
-  if (!anchor?.href || anchor.target || anchor.hasAttribute('download')) return
-  const { origin, pathname, search: parameters } = new URL(anchor.href)
+  // A link of a drawing is SVG, whose attributes are objects.
+  const [address, target] = [anchor?.getAttribute('href'), anchor?.getAttribute('target')]
+  if (!address || target || anchor?.hasAttribute('download')) return
+  const { origin, pathname, search: parameters } = new URL(address, document.baseURI)
   if (origin !== location.origin) return
   if (pathname !== home && !pathname.startsWith(base)) return
   event.preventDefault()

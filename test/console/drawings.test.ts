@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { parseExact } from '../../src/lib/json.ts'
-import { assertAccessible, openArchive, takePicture } from '../support/clients/console.ts'
+import { assertAccessible, openArchive, settled, takePicture } from '../support/clients/console.ts'
 import { testOn } from '../support/service/engines.ts'
 import type { Service } from '../support/service/service.ts'
 
@@ -16,7 +16,10 @@ const addSums = (service: Service, records: string) =>
       .map(line => parseExact(line) as object),
   )
 
-const drawn = (page: Page) => page.locator('svg.plot > g > text, svg.plot > text').allTextContents()
+/** The texts of a drawing, without the names of its axes. */
+const drawn = (page: Page) => page.locator('svg.plot text:not([font-weight])').allTextContents()
+
+const q = (page: Page) => new URL(page.url()).searchParams.get('q')
 
 testOn('sqlite', 'CO5 sums beyond 2^53 keep all digits in a drawing and in its table', async t => {
   const { service, desk, page } = await openArchive(t)
@@ -55,7 +58,7 @@ testOn('sqlite', 'CO5 averages stand side by side: no sum is made of them', asyn
   await desk.open('entities/sums/draw?by=kind&and=part&of=avg:id')
   await page.locator('svg.plot').waitFor()
   const texts = await drawn(page)
-  assert.deepEqual(texts.toSorted(), ['10', '20', '40', 'a', 'b', 'no value'])
+  assert.deepEqual(texts.toSorted(), ['10', '20', '40', 'a', 'b', 'no value', 'x', 'y'])
   await desk.open('entities/sums/draw?by=kind&and=part&of=sum:id')
   await page.locator('svg.plot').waitFor()
   assert.ok((await drawn(page)).includes('30'))
@@ -76,12 +79,12 @@ testOn('sqlite', 'CO5 a drawing leaves out nothing without a word, and begins wi
   await desk.open('entities/sums/draw')
   assert.equal(await page.getByLabel('Group by').inputValue(), 'place')
   await desk.open('entities/sums/draw?by=name&and=place')
-  await page.locator('figcaption', { hasText: '(80 of 90 groups are drawn)' }).waitFor()
+  await page.locator('figcaption', { hasText: '80 of 90 groups are drawn' }).waitFor()
   // All of the 90 years are drawn.
   await desk.open('entities/sums/draw?by=year&and=place&as=cells')
   await page.locator('svg.plot').waitFor()
   assert.equal(await page.locator('figcaption', { hasText: 'groups are drawn' }).count(), 0)
-  assert.equal(await page.locator('svg.plot rect title').count(), 90)
+  assert.equal(await page.locator('svg.plot a.mark').count(), 90)
   await page.setViewportSize({ width: 360, height: 740 })
   await desk.open('entities/sums/draw?by=name')
   const cutOff = await page.locator('svg.plot').evaluate(svg => {
@@ -130,21 +133,25 @@ testOn(
       await desk.open(`entities/sums/draw?by=${by}`)
       await plot.waitFor()
       const lefts = await plot
-        .locator('rect')
-        .evaluateAll(all =>
-          all.flatMap(one => (Number(one.getAttribute('height')) > 0 ? Number(one.getAttribute('x')) : [])),
-        )
+        .locator('.mark > rect:not(.reach)')
+        .evaluateAll(all => all.map(one => Number(one.getAttribute('x'))))
       const [step, gap] = [Number(lefts[1]) - Number(lefts[0]), Number(lefts[4]) - Number(lefts[3])]
       assert.equal(lefts.length, 6)
       assert.ok(Math.abs(gap / step - 7) < 0.01, `${by}: seven years are ${gap / step} steps wide`)
     }
-    assert.equal(await page.getByText('the axis leaves out').count(), 0)
-    await desk.open('entities/sums/draw?by=far')
-    await page.locator('figcaption', { hasText: 'the axis leaves out what has no record' }).waitFor()
+    // Steps without records have their place, however many they are.
+    await desk.open('entities/sums/draw?by=far&as=lines')
+    await plot.waitFor()
+    const middles = await plot
+      .locator('.mark > circle')
+      .evaluateAll(all => all.map(one => Number(one.getAttribute('cx'))))
+    const [one = 0, two = 0, three = 0, four = 0, five = 0] = middles
+    assert.ok(Math.abs((five - four) / (two - one) - 7) < 0.01)
+    assert.ok(Math.abs(three - two - (two - one)) < 0.01)
     await desk.open('entities/sums/draw?by=year&and=kind')
     await plot.waitFor()
     const colours = await page
-      .locator('.legend rect')
+      .locator('svg.plot > g:first-child rect')
       .evaluateAll(all => all.map(one => getComputedStyle(one).fill))
     assert.equal(colours.length, 6)
     assert.equal(new Set(colours).size, 6)
@@ -164,3 +171,86 @@ testOn(
     desk.assertQuiet()
   },
 )
+
+testOn('sqlite', 'CO5 a mark leads to its records, by a click and by keyboard', async t => {
+  const { service, desk, page } = await openArchive(t)
+  await addSums(
+    service,
+    `${Array.from({ length: 40 }, (_, at) =>
+      JSON.stringify({
+        id: at,
+        name: at % 2 === 0 ? '"}<b>é\\' : 'plain',
+        kind: at % 9 === 0 ? null : `kind ${at % 9}`,
+        year: at < 4 ? null : at < 6 ? `c. ${at}` : 1800 + (at % 5) * 3,
+        made: `20${at + 10}-01-31T23:59:59Z`,
+      }),
+    ).join('\n')}\n`,
+  )
+  /** Opens the records of a mark, and returns how many they are. */
+  const recordsOf = async (
+    path: string,
+    mark: string | RegExp,
+    opened: (found: Locator) => Promise<void>,
+  ) => {
+    await desk.open(path)
+    await opened(page.locator('svg.plot').getByRole('link', { name: mark }).first())
+    await page.waitForURL(/entities\/sums\?/)
+    await settled(page)
+    return Number((await page.locator('.pager').innerText()).match(/of (\d+)/)?.[1])
+  }
+  const click = (found: Locator) => found.click({ force: true })
+  assert.equal(await recordsOf('entities/sums/draw?by=name&q=id+%3C+20+or+id+%3E+29', /^"}<b>/, click), 15)
+  assert.equal(q(page), '(id < 20 or id > 29) and name = "\\"}<b>é\\\\"')
+  assert.equal(await recordsOf('entities/sums/draw?by=made&unit=year', /^2012/, click), 1)
+  assert.equal(q(page), 'made >= "2012-01-01T00:00:00Z" and made < "2013-01-01T00:00:00Z"')
+  // Among nine kinds, the four with the fewest records are drawn together.
+  const together = await recordsOf('entities/sums/draw?by=name&and=kind', /^plain, others/, click)
+  assert.ok(together > 0 && together < 20, `${together} records`)
+  // JSON that is mostly numbers is drawn to scale; what isn't is counted.
+  await desk.open('entities/sums/draw?by=year')
+  await page.getByText('4 records have no value of year').waitFor()
+  await page.getByText('The values of 2 records are no numbers', { exact: false }).waitFor()
+  await assertAccessible(page, 'marks')
+  const enter = async (found: Locator) => {
+    // The marks are one stop for the Tab key; arrows go on from there.
+    await page.locator('svg.plot a.mark[tabindex="0"]').focus()
+    for (const key of ['ArrowRight', 'End', 'Home', 'ArrowRight', 'ArrowLeft']) await page.keyboard.press(key)
+    assert.equal(
+      await found.evaluate(one => one === document.activeElement),
+      true,
+      'the keys have moved to the mark',
+    )
+    await page.keyboard.press('Enter')
+  }
+  assert.equal(await recordsOf('entities/sums/draw?by=year', /^1800/, enter), 6)
+  assert.equal(q(page), 'year = 1800')
+  // The way back has the drawing as it was.
+  await page.goBack()
+  await page.locator('svg.plot').waitFor()
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO5 a logarithmic scale shows small values beside large ones', async t => {
+  const { service, desk, page } = await openArchive(t)
+  const values = [1, 10, 100, 10_000]
+  await addSums(service, values.map((n, id) => JSON.stringify({ id, n, kind: `k${n}`, less: -n })).join('\n'))
+  const lengths = async () => {
+    await page.locator('svg.plot').waitFor()
+    return page
+      .locator('.mark > rect:not(.reach)')
+      .evaluateAll(all => all.map(one => Number(one.getAttribute('width'))).toSorted((a, b) => a - b))
+  }
+  await desk.open('entities/sums/draw?by=kind&of=sum:n')
+  assert.ok(((await lengths())[1] ?? 0) < 5)
+  await page.getByLabel('Scale').selectOption('logarithmic')
+  await page.waitForURL(/scale=log/)
+  const [one = 0, ten = 0, hundred = 0] = await lengths()
+  assert.ok(one > 5 && Math.abs(hundred - ten - (ten - one)) < 1)
+  // The functions are one list, and the fields another.
+  await page.getByLabel('Shown is').selectOption('average')
+  await page.getByLabel('Of', { exact: true }).selectOption('less')
+  await page.getByText('The scale is even, because some values are below zero').waitFor()
+  assert.match(page.url(), /of=avg%3Aless/)
+  await assertAccessible(page, 'a drawing of values below zero')
+  desk.assertQuiet()
+})

@@ -19,6 +19,11 @@ export interface Column<Row> {
    * row.
    */
   readonly pinned?: boolean
+  /** Width in pixels of a page with 16 px per rem; as wide as its values by default. */
+  readonly width?: number | undefined
+  /** Controls of the column beside its name, and attributes of its head. */
+  readonly controls?: ComponentChildren
+  readonly head?: JSX.IntrinsicElements['th']
 }
 
 export interface Order {
@@ -68,10 +73,11 @@ export function Table<Row>(parts: Parts<Row>): JSX.Element {
                 class={path === undefined ? '' : 'opens'}
                 onClick={event => path !== undefined && opensRow(event) && go(path)}
               >
-                {columns.map(({ id, cell, numeric, wrap, pinned }) => (
+                {columns.map(({ id, cell, numeric, wrap, pinned, width }) => (
                   <td
                     key={id}
                     {...cellProps?.(row, id)}
+                    style={widthOf(width)}
                     class={`${numeric ? 'numeric' : ''} ${wrap ? 'wrap' : ''} ${pinned ? 'pinned' : ''}`}
                   >
                     {cell(row)}
@@ -86,6 +92,10 @@ export function Table<Row>(parts: Parts<Row>): JSX.Element {
   )
 }
 
+/** Both bounds, because a table makes its columns as wide as their content otherwise. */
+const widthOf = (width: number | undefined) =>
+  width === undefined ? undefined : { minWidth: `${width / 16}rem`, maxWidth: `${width / 16}rem` }
+
 /** True if a click opens the row: not if it was on a control of the row, or selected text. */
 const opensRow = (event: MouseEvent) =>
   !event.defaultPrevented &&
@@ -99,12 +109,13 @@ interface HeadParts<Row> {
 }
 
 function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
-  const { id, label, numeric, sortable, pinned } = column
-  const style = `${numeric ? 'numeric' : ''} ${pinned ? 'pinned' : ''}`
+  const { id, label, numeric, sortable, pinned, width, controls, head } = column
+  const style = `${numeric ? 'numeric' : ''} ${pinned ? 'pinned' : ''} ${controls ? 'controlled' : ''}`
   if (!sortable || !onOrder)
     return (
-      <th scope="col" class={style}>
+      <th scope="col" class={style} style={widthOf(width)} {...head}>
         {label}
+        {controls}
       </th>
     )
   const at = order.findIndex(one => one.field === id)
@@ -114,6 +125,8 @@ function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
     <th
       scope="col"
       class={style}
+      style={widthOf(width)}
+      {...head}
       {...(now ? { 'aria-sort': now === 'asc' ? 'ascending' : 'descending' } : {})}
     >
       <button
@@ -126,6 +139,7 @@ function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
         <Icon of={now ? icons[now] : ArrowUpDown} size={14} />
         {now && order.length > 1 && <sup>{at + 1}</sup>}
       </button>
+      {controls}
     </th>
   )
 }

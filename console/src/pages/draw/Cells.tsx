@@ -2,41 +2,43 @@ import { max, min } from 'd3-array'
 import { scaleBand } from 'd3-scale'
 import type { JSX } from 'preact'
 import { formatNumber } from '../../i18n/i18n.ts'
-import { longestOf, nameRoom } from './Axes.tsx'
-import { Frame, roomFor, Text, widthOf } from './Frame.tsx'
-import { type Axis, type Group, isOrdered } from './groups.ts'
-import { every, keptOf, label as name, written } from './series.ts'
-import { stepsOf } from './steps.ts'
+import { AxisName, Frame, Mark, roomFor, Text, widthOf } from './Frame.tsx'
+import type { Group, Measure, Place } from './groups.ts'
+import { Along, alongOf } from './plots.tsx'
+import { addsUp, keptOf, written } from './series.ts'
+import type { Steps } from './steps.ts'
 
-/** Maximum number of columns and rows that fit in a drawing. */
-const [mostColumns, mostRows] = [400, 60]
+/** Maximum number of columns with names, and of rows, that can be read. */
+const [mostColumns, mostRows] = [80, 60]
 
-/** Room in pixels below the cells for slanted names. */
-const slantRoom = 110
+/** Room in pixels that a slanted name takes along the axis, and the longest one below it. */
+const [slanted, mostBelow] = [20, 200]
 
 export interface Grid {
-  readonly columns: readonly string[]
-  readonly rows: readonly string[]
-  /** True if the columns have an order of their own. */
-  readonly ordered: boolean
-  /** The number of groups drawn. */
+  readonly columns: readonly Place[]
+  readonly rows: readonly Place[]
+  readonly steps: Steps | undefined
+  readonly groups: readonly Group[]
+  /** The number of groups drawn, and the number of records in those that have no place on the axis. */
   readonly count: number
-  /** True if there is a column for each step, with or without records. */
-  readonly isWhole: boolean
+  readonly unplaced: number
 }
 
-export function gridOf(groups: readonly Group[], axis: Axis): Grid {
-  const kept = keptOf(groups, one => name(one.name), mostColumns)
-  const rows = keptOf(groups, one => name(one.within), mostRows)
-  const ordered = isOrdered(axis)
-  const steps = ordered ? stepsOf(kept, axis, mostColumns) : { all: kept, isWhole: true }
-  const [columns, isRow] = [new Set(kept), new Set(rows)]
+export function gridOf(groups: readonly Group[], steps: Steps | undefined): Grid {
+  const placed = steps ? groups.filter(one => steps.at(one.by.value) !== undefined) : groups
+  const columns = keptOf(placed, one => one.by, steps ? undefined : mostColumns)
+  const rows = keptOf(placed, one => one.within, mostRows)
+  const [isColumn, isRow] = [columns, rows].map(list => new Set(list.map(({ key }) => key)))
+  const drawn = placed.filter(({ by, within }) => isColumn?.has(by.key) && isRow?.has(within?.key ?? ''))
   return {
-    columns: steps.all,
-    rows: rows.toSorted((a, b) => a.localeCompare(b, undefined, { numeric: true })),
-    ordered,
-    count: groups.filter(one => columns.has(name(one.name)) && isRow.has(name(one.within))).length,
-    isWhole: steps.isWhole,
+    columns: steps
+      ? columns.toSorted((a, b) => (steps.at(a.value) ?? 0) - (steps.at(b.value) ?? 0))
+      : columns,
+    rows: rows.toSorted((a, b) => a.text.localeCompare(b.text, undefined, { numeric: true })),
+    steps,
+    groups: drawn,
+    count: drawn.length,
+    unplaced: groups.reduce((sum, one) => sum + (placed.includes(one) ? 0 : one.records), 0),
   }
 }
 
@@ -47,159 +49,191 @@ export function gridOf(groups: readonly Group[], axis: Axis): Grid {
 interface Range {
   readonly low: number
   readonly high: number
+  readonly isLog: boolean
 }
 
-function rangeOf(groups: readonly Group[]): Range {
+function rangeOf(groups: readonly Group[], measure: Measure['kind'], isLog: boolean): Range {
   const values = groups.flatMap(({ value }) => (value === null ? [] : [Number(value)]))
   const [low, high] = [min(values) ?? 0, max(values) ?? 0]
-  return low >= 0
-    ? { low, high }
-    : high <= 0
-      ? { low: -high, high: -low }
-      : { low: 0, high: Math.max(-low, high) }
+  if (isLog) return { low: min(values.filter(one => one > 0)) ?? 1, high, isLog }
+  // What can be added up is an amount, which begins at zero; averages and the like are only compared.
+  if (low >= 0) return { low: addsUp(measure) ? 0 : low, high, isLog }
+  return high <= 0 ? { low: -high, high: -low, isLog } : { low: 0, high: Math.max(-low, high), isLog }
 }
 
 /**
  * Returns the opacity of a value. The square root keeps small values apart when one is far above the others.
  */
-function strength(value: number, { low, high }: Range): number {
-  const part = high === low ? 1 : (Math.abs(value) - low) / (high - low)
-  return value === 0 ? 0.06 : 0.16 + 0.8 * Math.sqrt(Math.max(0, part))
+function strength(value: number, { low, high, isLog }: Range): number {
+  if (value === 0) return 0.06
+  const part = isLog
+    ? Math.log(Math.max(value, low) / low) / Math.log(high / low || 1)
+    : Math.sqrt((Math.abs(value) - low) / (high - low))
+  return 0.16 + 0.8 * (Number.isFinite(part) ? Math.max(0, part) : 1)
 }
 
 /** A legend for the colors of the cells, shown if numbers don't fit in them. */
-function Scale({ groups }: { readonly groups: readonly Group[] }): JSX.Element {
-  const range = rangeOf(groups)
-  const { low, high } = range
+function Scale({ range, right, y }: { readonly range: Range; readonly right: number; readonly y: number }) {
+  const { low, high, isLog } = range
   const steps = [0, 0.25, 0.5, 0.75, 1]
+  const [first, last] = [formatNumber(low), formatNumber(high)]
+  const start = right - widthOf(last) - 8 - steps.length * 24
   return (
-    <p class="legend">
-      <span>{formatNumber(low)}</span>
-      <svg width={steps.length * 24} height="12" aria-hidden="true">
-        {steps.map((part, at) => (
-          <rect
-            key={part}
-            x={at * 24}
-            width="24"
-            height="12"
-            fill="var(--series-1)"
-            fill-opacity={strength(low + part * part * (high - low), range)}
-          />
-        ))}
-      </svg>
-      <span>{formatNumber(high)}</span>
-    </p>
+    <g>
+      <text x={start - 8} y={y} text-anchor="end" fill="var(--ink-soft)">
+        {first}
+      </text>
+      {steps.map((part, at) => (
+        <rect
+          key={part}
+          x={start + at * 24}
+          y={y - 11}
+          width="24"
+          height="12"
+          fill="var(--series-1)"
+          fill-opacity={strength(
+            isLog ? low * (high / low) ** part : low + part * part * (high - low),
+            range,
+          )}
+        />
+      ))}
+      <text x={right} y={y} text-anchor="end" fill="var(--ink-soft)">
+        {last}
+      </text>
+    </g>
   )
 }
 
-/** A drawing of two fields: each pair of values is a cell, and a darker cell has a higher value. */
-export function Cells({
-  groups,
-  grid: { columns, rows, ordered },
-  width,
-  label,
-}: {
-  readonly groups: readonly Group[]
+interface CellParts {
   readonly grid: Grid
   readonly width: number
   readonly label: string
-}): JSX.Element {
-  const range = rangeOf(groups)
-  const left = Math.min(width * 0.36, roomFor(rows))
+  readonly by: string
+  readonly within: string
+  readonly measure: Measure['kind']
+  readonly isLog: boolean
+  readonly pathOf: (group: Group) => string | undefined
+}
+
+/** A drawing of two fields: each pair of values is a cell, and a darker cell has a higher value. */
+export function Cells(parts: CellParts): JSX.Element {
+  const { grid, label, by, within, measure, isLog, pathOf } = parts
+  const { columns, rows, steps, groups } = grid
+  const range = rangeOf(groups, measure, isLog)
+  const left = Math.min(
+    parts.width * 0.36,
+    Math.max(roomFor(rows.map(({ text }) => text)), widthOf(within) + 30),
+  )
+  const longest = Math.max(0, ...columns.map(({ text }) => widthOf(text.slice(0, 120))))
+  const top = 34
   const step = 36
-  // Names without an order can't be guessed from their neighbors. Slanting makes room for more of them.
-  const isSlanted = !ordered && (width - left) / columns.length < longestOf(columns) + 10
-  const below = isSlanted ? slantRoom : 60
-  const height = rows.length * step + below
-  const x = scaleBand<string>(columns, [left, width - 8]).padding(0.04)
-  const y = scaleBand<string>(rows, [8, height - below + 8]).padding(0.06)
-  const filled = new Set(groups.map(one => `${name(one.name)}\n${name(one.within)}`))
-  const isWide = x.bandwidth() > Math.max(...groups.map(({ value }) => widthOf(written(value))))
-  const skip = every(columns.length, width - left, isSlanted ? 18 : longestOf(columns) + 10)
+  // All names are there. If they don't fit side by side, they are slanted, and if that is not enough, the
+  // drawing becomes wider than the page.
+  const isSlanted = !steps && (parts.width - left) / columns.length < longest + 10
+  const width = isSlanted ? Math.max(parts.width, left + columns.length * slanted + 8) : parts.width
+  const below = steps ? 60 : isSlanted ? Math.min(mostBelow, longest * 0.65) + 56 : 60
+  const bottom = top + rows.length * step
+  const [from, to] = [left, width - 8]
+  const bands = scaleBand<string>(
+    columns.map(({ key }) => key),
+    [from, to],
+  ).padding(0.04)
+  const along = steps && alongOf(columns, steps, [from, to])
+  const roomOf = (place: Place): readonly [number, number] =>
+    along ? along.room(place) : [bands(place.key) ?? 0, bands.bandwidth()]
+  const y = scaleBand<string>(
+    rows.map(({ key }) => key),
+    [top, bottom],
+  ).padding(0.06)
+  const thin = Math.min(...columns.map(one => roomOf(one)[1]))
+  const isWide = thin > Math.max(...groups.map(({ value }) => widthOf(written(value))))
   return (
-    <>
-      {!isWide && <Scale groups={groups} />}
-      <Frame width={width} height={height} label={label}>
-        {rows.map(row => (
+    <Frame width={width} height={bottom + below} label={label}>
+      <AxisName text={within} room={left - 12} x={left - 10} y={top - 14} text-anchor="end" />
+      {!isWide && <Scale range={range} right={to} y={top - 14} />}
+      {rows.map(row => (
+        <g key={row.key}>
           <Text
-            key={row}
-            text={row}
+            text={row.text}
             room={left - 12}
             x={left - 10}
-            y={(y(row) ?? 0) + y.bandwidth() / 2}
+            y={(y(row.key) ?? 0) + y.bandwidth() / 2}
             text-anchor="end"
             dominant-baseline="middle"
           />
-        ))}
-        {columns.map((column, at) =>
-          at % skip !== 0 ? null : isSlanted ? (
-            <Text
-              key={column}
-              text={column}
-              room={slantRoom}
-              transform={`translate(${(x(column) ?? 0) + x.bandwidth() / 2 + 4} ${height - below + 20}) rotate(-40)`}
-              text-anchor="end"
-            />
-          ) : (
-            <Text
-              key={column}
-              text={column}
-              room={nameRoom}
-              x={at === columns.length - 1 ? width - 8 : (x(column) ?? 0) + x.bandwidth() / 2}
-              y={height - 30}
-              text-anchor={at === columns.length - 1 ? 'end' : 'middle'}
-            />
-          ),
-        )}
-        {rows.flatMap(row =>
-          columns.map(column =>
-            filled.has(`${column}\n${row}`) ? null : (
-              <rect
-                key={`${column}\n${row}`}
-                x={x(column)}
-                y={y(row)}
-                width={x.bandwidth()}
-                height={y.bandwidth()}
-                rx={2}
-                fill="var(--wash)"
+          <rect x={from} y={y(row.key)} width={to - from} height={y.bandwidth()} fill="var(--wash)" />
+        </g>
+      ))}
+      {along ? (
+        <Along of={along} y={bottom + 4} name={by} from={from} to={to} />
+      ) : (
+        <>
+          {columns.map(column => {
+            const [start, wide] = roomOf(column)
+            const middle = start + wide / 2
+            return isSlanted ? (
+              <Text
+                key={column.key}
+                text={column.text}
+                room={Math.min(mostBelow / 0.65, (middle - 8) / 0.77)}
+                transform={`translate(${middle + 4} ${bottom + 18}) rotate(-40)`}
+                text-anchor="end"
               />
-            ),
-          ),
-        )}
-        {groups.map(one => {
-          const [column, row] = [x(name(one.name)), y(name(one.within))]
-          if (column === undefined || row === undefined) return null
-          const value = Number(one.value ?? 0)
-          const opacity = one.value === null ? 0 : strength(value, range)
-          return (
-            <g key={`${one.name} ${one.within}`}>
-              <rect
-                x={column}
-                y={row}
-                width={x.bandwidth()}
-                height={y.bandwidth()}
-                rx={2}
-                fill={value < 0 ? 'var(--series-2)' : 'var(--series-1)'}
-                fill-opacity={isWide ? opacity / 2 : opacity}
+            ) : (
+              <Text
+                key={column.key}
+                text={column.text}
+                room={wide}
+                x={middle}
+                y={bottom + 22}
+                text-anchor="middle"
+              />
+            )
+          })}
+          <AxisName
+            text={by}
+            room={to - from}
+            x={(from + to) / 2}
+            y={bottom + below - 14}
+            text-anchor="middle"
+          />
+        </>
+      )}
+      {groups.map(one => {
+        const [start, wide] = roomOf(one.by)
+        const row = y(one.within?.key ?? '') ?? 0
+        const value = Number(one.value ?? 0)
+        const opacity = one.value === null ? 0 : strength(value, range)
+        return (
+          <Mark
+            key={`${one.by.key} ${one.within?.key}`}
+            title={`${one.by.text}, ${one.within?.text}: ${written(one.value)}`}
+            to={pathOf(one)}
+          >
+            <rect
+              x={start}
+              y={row}
+              width={wide}
+              height={y.bandwidth()}
+              rx={thin > 6 ? 2 : 0}
+              fill={value < 0 ? 'var(--series-2)' : 'var(--series-1)'}
+              fill-opacity={isWide ? opacity / 2 : opacity}
+            />
+            {isWide && (
+              <text
+                x={start + wide / 2}
+                y={row + y.bandwidth() / 2}
+                text-anchor="middle"
+                dominant-baseline="central"
+                font-size={11}
+                fill="var(--ink)"
               >
-                <title>{`${name(one.name)}, ${name(one.within)}: ${written(one.value)}`}</title>
-              </rect>
-              {isWide && (
-                <text
-                  x={column + x.bandwidth() / 2}
-                  y={row + y.bandwidth() / 2}
-                  text-anchor="middle"
-                  dominant-baseline="central"
-                  font-size={11}
-                  fill="var(--ink)"
-                >
-                  {written(one.value)}
-                </text>
-              )}
-            </g>
-          )
-        })}
-      </Frame>
-    </>
+                {written(one.value)}
+              </text>
+            )}
+          </Mark>
+        )
+      })}
+    </Frame>
   )
 }

@@ -18,6 +18,7 @@ import { RefusedCondition } from '../entity/refused.ts'
 import { Figure, type Kind } from './Figure.tsx'
 import {
   type Axis,
+  functions,
   isOrdered,
   loadGroups,
   type Measure,
@@ -36,7 +37,6 @@ import './draw.css'
 function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const name = parameters.entity ?? ''
   const { value: entity, problem, reload } = useEntity(name)
-  const condition = query.value.get('q') ?? ''
   return (
     <Page
       title={t('draw.title', { name: tOf('entity', name) })}
@@ -45,7 +45,7 @@ function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
         [tOf('entity', name), href(entityPath(name))],
       ]}
       actions={
-        <a class="button" href={href(withQuery(entityPath(name), { q: condition }))}>
+        <a class="button" href={href(withQuery(entityPath(name), kept()))}>
           <Icon of={Table2} />
           {t('draw.records')}
         </a>
@@ -61,6 +61,9 @@ function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
     </Page>
   )
 }
+
+/** The parameters of this page, which the table keeps for the way back; it shows other records from the first. */
+const kept = () => Object.fromEntries([...query.value].filter(([name]) => name !== 'page'))
 
 const fieldIn = (entity: Entity, parameter: string) =>
   entity.fields.find(({ name }) => name === query.value.get(parameter))
@@ -86,21 +89,26 @@ function guess(entity: Entity): EntityField | undefined {
     ) ??
     fields.find(({ type }) => type === 'boolean') ??
     // A key is different in each record, too.
-    fields.find(({ name }) => !keyOf(entity).includes(name)) ??
+    fields.find(({ name, type }) => !keyOf(entity).includes(name) && type !== 'json') ??
     fields[0]
   )
 }
 
-const groupable = ({ fields }: Entity) =>
-  fields.filter(({ type, sortable }) => type !== 'json' && sortable !== false)
+const groupable = ({ fields }: Entity) => fields.filter(({ sortable }) => sortable !== false)
 
 function measureIn(entity: Entity): Measure {
   const [kind = '', name = ''] = (query.value.get('of') ?? '').split(':')
   const field = entity.fields.find(one => one.name === name)
   return field && isMeasure(kind) ? { kind, field } : { kind: 'count' }
 }
-const isMeasure = (kind: string): kind is Exclude<Measure['kind'], 'count'> =>
-  ['count_distinct', 'sum', 'avg', 'min', 'max'].includes(kind)
+const isMeasure = (kind: string): kind is (typeof functions)[number] =>
+  (functions as readonly string[]).includes(kind)
+
+/** The fields that a function can be asked of. */
+const fieldsFor = (kind: (typeof functions)[number], fields: readonly EntityField[]) =>
+  fields.filter(({ type }) =>
+    kind === 'count_distinct' ? type !== 'json' : type === 'integer' || type === 'number',
+  )
 
 function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const condition = query.value.get('q') ?? ''
@@ -121,6 +129,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
     [text, who.value],
   )
   if (!asked) return <Empty title={t('entity.none')} />
+  const isLog = query.value.get('scale') === 'log'
   const ordered = isOrdered(asked.by)
   const kind: Kind = second && wanted === 'cells' ? 'cells' : wanted === 'lines' && ordered ? 'lines' : 'bars'
   const measured =
@@ -134,7 +143,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   return (
     <section class="stack">
       <Progress busy={loading && value !== undefined} />
-      <Form entity={entity} by={asked.by} within={asked.within} measure={measure} kind={kind} />
+      <Form entity={entity} by={asked.by} within={asked.within} measure={measure} kind={kind} isLog={isLog} />
       <details open={problem instanceof RefusedCondition}>
         <summary>
           {t('filter')}
@@ -157,13 +166,13 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
       ) : (
         <div class={loading ? 'stale' : ''}>
           <Figure
+            asked={asked}
             groups={value}
             kind={kind}
-            axis={asked.by}
+            isLog={isLog}
             by={nameOf(asked.by)}
             within={asked.within && nameOf(asked.within)}
             measured={measured}
-            measure={measure.kind}
             title={title}
           />
         </div>
@@ -184,20 +193,21 @@ interface FormParts {
   readonly within: Axis | undefined
   readonly measure: Measure
   readonly kind: Kind
+  readonly isLog: boolean
 }
 
-function Form({ entity, by, within, measure, kind }: FormParts): JSX.Element {
+function Form({ entity, by, within, measure, kind, isLog }: FormParts): JSX.Element {
   const fields = groupable(entity)
-  const numbers = fields.filter(({ type }) => type === 'integer' || type === 'number')
   const set = (changes: Record<string, string | null>) => setQuery(changes)
   const select = (
     label: string,
     value: string,
     parameter: string,
     options: readonly (readonly [string, string])[],
+    chosen = (one: string) => one,
   ) => (
     <Field label={label}>
-      <select value={value} onChange={event => set({ [parameter]: event.currentTarget.value })}>
+      <select value={value} onChange={event => set({ [parameter]: chosen(event.currentTarget.value) })}>
         {options.map(([one, text]) => (
           <option key={one} value={one}>
             {text}
@@ -209,6 +219,12 @@ function Form({ entity, by, within, measure, kind }: FormParts): JSX.Element {
   const names = fields.map(({ name }) => [name, name] as const)
   const unitNames = Object.keys(units).map(one => [one, t(`unit.${one as Unit}`)] as const)
   const ordered = isOrdered(by)
+  const kindsOfMeasure = [
+    ['', t('draw.count')] as const,
+    ...functions.flatMap(one =>
+      fieldsFor(one, fields).length > 0 ? [[one, t(`draw.${one}`)] as const] : [],
+    ),
+  ]
   const kinds = [
     ['bars', t('draw.bars')] as const,
     ...(ordered ? [['lines', t('draw.lines')] as const] : []),
@@ -220,22 +236,26 @@ function Form({ entity, by, within, measure, kind }: FormParts): JSX.Element {
       {by.unit && select(t('draw.unit'), by.unit, 'unit', unitNames)}
       {select(t('draw.then'), within?.field.name ?? '', 'and', [['', t('none')], ...names])}
       {within?.unit && select(t('draw.unit'), within.unit, 'unit2', unitNames)}
-      {select(t('draw.of'), measure.kind === 'count' ? '' : `${measure.kind}:${measure.field.name}`, 'of', [
-        ['', t('draw.count')],
-        ...numbers.flatMap(({ name }) =>
-          (['sum', 'avg', 'min', 'max'] as const).map(
-            one => [`${one}:${name}`, t('draw.measured', { what: t(`draw.${one}`), field: name })] as const,
-          ),
-        ),
-        ...fields.map(
-          ({ name }) =>
-            [
-              `count_distinct:${name}`,
-              t('draw.measured', { what: t('draw.count_distinct'), field: name }),
-            ] as const,
-        ),
-      ])}
+      {select(t('draw.of'), measure.kind === 'count' ? '' : measure.kind, 'of', kindsOfMeasure, one => {
+        const fits = isMeasure(one) ? fieldsFor(one, fields) : []
+        const same = fits.find(({ name }) => measure.kind !== 'count' && name === measure.field.name)
+        // A key's values are rarely worth adding up.
+        const first = fits.find(({ name }) => !keyOf(entity).includes(name)) ?? fits[0]
+        return first ? `${one}:${(same ?? first).name}` : ''
+      })}
+      {measure.kind !== 'count' &&
+        select(
+          t('draw.of.field'),
+          measure.field.name,
+          'of',
+          fieldsFor(measure.kind, fields).map(({ name }) => [name, name] as const),
+          one => `${measure.kind}:${one}`,
+        )}
       {select(t('draw.as'), kind, 'as', kinds)}
+      {select(t('draw.scale'), isLog ? 'log' : '', 'scale', [
+        ['', t('draw.scale.even')],
+        ['log', t('draw.scale.log')],
+      ])}
     </form>
   )
 }

@@ -1,28 +1,30 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { entityPath } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { Download } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { href, withQuery } from '../../router.ts'
 import { Cells, gridOf } from './Cells.tsx'
-import { type Axis, type Groups, isOrdered, type Measure } from './groups.ts'
+import { type Asked, conditionOf, type Groups, narrowed, othersOf, type Place } from './groups.ts'
 import { savePng, saveSvg } from './picture.ts'
-import { Columns, Lines, Rows } from './plots.tsx'
-import { colour, drawnOf, label as nameOf, written } from './series.ts'
+import { Rows, Upright } from './plots.tsx'
+import { drawnOf, type Series, written } from './series.ts'
+import { stepsOf } from './steps.ts'
 
 export type Kind = 'bars' | 'lines' | 'cells'
 
 interface Parts {
+  readonly asked: Asked
   readonly groups: Groups
   readonly kind: Kind
-  /** The field, or the unit of time, whose values the names are. */
-  readonly axis: Axis
+  readonly isLog: boolean
   /** Titles of the axes and of the measured value. */
   readonly by: string
   readonly within: string | undefined
   readonly measured: string
-  readonly measure: Measure['kind']
   readonly title: string
 }
 
@@ -30,38 +32,74 @@ const mostNames = 40
 
 /** A drawing with its legend, the same values as a table, and downloads. */
 export function Figure({
-  groups: { groups, total },
+  asked,
+  groups: loaded,
   kind,
-  axis,
+  isLog,
   by,
   within,
   measured,
-  measure,
   title,
 }: Parts): JSX.Element {
+  const { groups, total } = loaded
   const frame = useRef<HTMLDivElement>(null)
   const width = useWidth(frame)
-  const ordered = isOrdered(axis)
-  const drawn = drawnOf(groups, { measured, measure, ...(ordered ? { axis } : { limit: mostNames }) })
-  const grid = kind === 'cells' ? gridOf(groups, axis) : undefined
-  const { count, isWhole } = grid ?? drawn
-  const label = `${title}. ${t('draw.table.is')}`
-  const Plot = kind === 'lines' ? Lines : ordered ? Columns : Rows
-  const drawing = () => frame.current?.querySelector<SVGSVGElement>('svg.plot') ?? undefined
-  const saving = (as: 'SVG' | 'PNG') => {
-    const svg = drawing()
-    if (!svg) return
-    if (as === 'SVG') saveSvg(svg, title)
-    else
-      savePng(svg, title).catch(error => toast(error instanceof Error ? error.message : t('failed'), 'bad'))
+  const { kind: measure } = asked.measure
+  const steps = stepsOf(asked.by, groups)
+  // Zero and what is below it have no place on a logarithmic scale.
+  const canLog = groups.every(({ value }) => Number(value ?? 1) >= 0)
+  const asLog = isLog && canLog
+  const drawn = drawnOf(groups, {
+    measured,
+    measure,
+    steps,
+    isApart: asLog,
+    ...(steps ? {} : { limit: mostNames }),
+  })
+  const grid = kind === 'cells' ? gridOf(groups, steps) : undefined
+  const { count, unplaced } = grid ?? drawn
+  const missing = groups.reduce((sum, one) => sum + (steps && one.by.value === null ? one.records : 0), 0)
+  const notes = [
+    count < total && t('draw.cut', { n: count, all: formatNumber(total) }),
+    missing > 0 && t('draw.missing', { n: missing, field: asked.by.field.name }),
+    unplaced > missing && t('draw.unplaced', { n: unplaced - missing }),
+    isLog && !canLog && t('draw.log.not'),
+  ].filter(one => typeof one === 'string')
+  const label = `${title}. ${t('draw.keys')}`
+  const recordsOf = (conditions: readonly (string | undefined)[]) => {
+    const q = narrowed(asked.condition, conditions)
+    return q === undefined ? undefined : withQuery(entityPath(asked.entity.name), { q })
   }
+  const pathOf = (place: Place, one?: Series) =>
+    recordsOf([conditionOf(asked.by, place.value), ...(one ? conditionsOf(one, asked, drawn.series) : [])])
+  const pathOfPair = (place: Place, then: Place | undefined) =>
+    recordsOf([
+      conditionOf(asked.by, place.value),
+      ...(asked.within && then ? [conditionOf(asked.within, then.value)] : []),
+    ])
+  const saving = (as: 'SVG' | 'PNG') => {
+    const svg = frame.current?.querySelector<SVGSVGElement>('svg.plot')
+    if (!svg) return
+    if (as === 'SVG') saveSvg(svg, { title, notes })
+    else
+      savePng(svg, { title, notes }).catch(error =>
+        toast(error instanceof Error ? error.message : t('failed'), 'bad'),
+      )
+  }
+  const values = asLog ? `${measured} (${t('draw.scale.log')})` : measured
+  const plot = { drawn, width, label, by, measured: values, isLog: asLog, pathOf }
   return (
     <figure class="drawing">
       <div class="row spread">
         <figcaption>
-          {title}
-          {count < total && ` (${t('draw.cut', { n: count, all: formatNumber(total) })})`}
-          {ordered && !isWhole && ` (${t('draw.gaps')})`}
+          <span>{title}</span>
+          {notes.length > 0 && (
+            <span class="soft small">
+              {notes.map(note => (
+                <span key={note}>{note}</span>
+              ))}
+            </span>
+          )}
         </figcaption>
         <div class="row">
           {(['SVG', 'PNG'] as const).map(as => (
@@ -72,40 +110,46 @@ export function Figure({
           ))}
         </div>
       </div>
-      {!grid && drawn.series.length > 1 && (
-        <ul class="legend">
-          {drawn.series.map(({ name }, at) => (
-            <li key={name}>
-              <svg width="12" height="12" aria-hidden="true">
-                <rect width="12" height="12" rx="2" fill={colour(at, name)} />
-              </svg>
-              <bdi>{name}</bdi>
-            </li>
-          ))}
-        </ul>
-      )}
       <div class="frame" ref={frame}>
-        {width > 0 &&
-          (grid ? (
-            <Cells groups={groups} grid={grid} width={width} label={label} />
-          ) : (
-            <Plot drawn={drawn} width={width} label={label} />
-          ))}
+        {width === 0 ? null : grid ? (
+          <Cells
+            grid={grid}
+            width={width}
+            label={label}
+            by={by}
+            within={within ?? ''}
+            measure={measure}
+            isLog={asLog}
+            pathOf={one => pathOfPair(one.by, one.within)}
+          />
+        ) : steps ? (
+          <Upright {...plot} steps={steps} isLines={kind === 'lines'} />
+        ) : (
+          <Rows {...plot} />
+        )}
       </div>
       <details>
         <summary>{t('draw.table')}</summary>
         <Table
           label={title}
           rows={groups}
-          idOf={one => `${one.name} ${one.within}`}
+          idOf={one => `${one.by.key} ${one.within?.key}`}
           columns={[
-            { id: 'name', label: by, cell: one => <bdi>{nameOf(one.name)}</bdi> },
+            {
+              id: 'name',
+              label: by,
+              cell: one => {
+                const to = pathOfPair(one.by, one.within)
+                const shown = <bdi>{one.by.text}</bdi>
+                return to === undefined ? shown : <a href={href(to)}>{shown}</a>
+              },
+            },
             ...(within
               ? [
                   {
                     id: 'then',
                     label: within,
-                    cell: (one: Groups['groups'][number]) => <bdi>{nameOf(one.within)}</bdi>,
+                    cell: (one: Groups['groups'][number]) => <bdi>{one.within?.text}</bdi>,
                   },
                 ]
               : []),
@@ -115,6 +159,13 @@ export function Figure({
       </details>
     </figure>
   )
+}
+
+/** Returns the condition of a series: its value or, of all others put together, none of those that are drawn. */
+function conditionsOf({ place }: Series, { within }: Asked, all: readonly Series[]) {
+  if (!within) return []
+  const own = all.flatMap(one => (one.place ? [one.place.value] : []))
+  return [place ? conditionOf(within, place.value) : othersOf(within, own)]
 }
 
 /** Measures the available width, so that letters have the same size on every screen. */

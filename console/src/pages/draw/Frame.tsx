@@ -1,5 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { cut } from '../../parts/Value.tsx'
+import { href } from '../../router.ts'
+import type { Series } from './series.ts'
 
 /** The size of letters in drawings, in pixels. */
 export const letterSize = 13
@@ -11,11 +14,78 @@ interface FrameParts {
   readonly children: ComponentChildren
 }
 
-export const Frame = ({ width, height, label, children }: FrameParts): JSX.Element => (
-  <svg class="plot" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} font-size={letterSize}>
-    {children}
-  </svg>
-)
+/** Keys that go from one mark to another, with the number of marks that they pass. */
+const moves: Readonly<Record<string, number>> = {
+  ArrowRight: 1,
+  ArrowDown: 1,
+  ArrowLeft: -1,
+  ArrowUp: -1,
+  PageDown: 10,
+  PageUp: -10,
+  End: Number.POSITIVE_INFINITY,
+  Home: Number.NEGATIVE_INFINITY,
+}
+
+/** The picture itself. Its marks are one stop for the Tab key; arrows go from mark to mark. */
+export function Frame({ width, height, label, children }: FrameParts): JSX.Element {
+  const frame = useRef<SVGSVGElement>(null)
+  const marks = () => [...(frame.current?.querySelectorAll<SVGAElement>('a.mark') ?? [])]
+  const stopAt = (mark: SVGAElement | undefined) => {
+    for (const one of marks()) if (one !== mark && one.tabIndex === 0) one.setAttribute('tabindex', '-1')
+    mark?.setAttribute('tabindex', '0')
+  }
+  useEffect(() => {
+    if (!marks().some(one => one.tabIndex === 0)) stopAt(marks()[0])
+  })
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = moves[event.key]
+    const all = marks()
+    const at = all.indexOf(document.activeElement as unknown as SVGAElement)
+    if (by === undefined || at < 0) return
+    event.preventDefault()
+    const to = all[Math.max(0, Math.min(all.length - 1, at + by))]
+    stopAt(to)
+    to?.focus()
+  }
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be part of a picture
+    <svg
+      ref={frame}
+      class="plot"
+      viewBox={`0 0 ${width} ${height}`}
+      role="group"
+      aria-label={label}
+      font-size={letterSize}
+      onKeyDown={onKeyDown}
+      onFocusIn={event => stopAt((event.target as Element).closest<SVGAElement>('a.mark') ?? undefined)}
+    >
+      {children}
+    </svg>
+  )
+}
+
+/** A mark with its description. It leads to its records if a condition can find them. */
+export const Mark = ({
+  title,
+  to,
+  children,
+}: {
+  readonly title: string
+  /** A path of the console. */
+  readonly to: string | undefined
+  readonly children: ComponentChildren
+}): JSX.Element =>
+  to === undefined ? (
+    <g>
+      <title>{title}</title>
+      {children}
+    </g>
+  ) : (
+    <a class="mark" href={href(to)} tabindex={-1} aria-label={title}>
+      <title>{title}</title>
+      {children}
+    </a>
+  )
 
 let pen: CanvasRenderingContext2D | null | undefined
 
@@ -62,3 +132,42 @@ export const Text = ({
     </text>
   )
 }
+
+/** The name of an axis. */
+export const AxisName = (parts: Parameters<typeof Text>[0]): JSX.Element => (
+  <Text font-weight="600" fill="var(--ink)" {...parts} />
+)
+
+const legendLine = 22
+
+/** Returns the places of the names of a legend, line by line, and the height of all lines. */
+export function legendOf(series: readonly Series[], width: number) {
+  if (series.length < 2) return { height: 0, entries: [] }
+  let [x, y] = [0, 0]
+  const entries = series.map(one => {
+    const wide = Math.min(width, 22 + widthOf(cut(one.name, 60)))
+    if (x > 0 && x + wide > width) [x, y] = [0, y + legendLine]
+    const entry = { ...one, x, y }
+    x += wide + 18
+    return entry
+  })
+  return { height: y + legendLine + 10, entries }
+}
+
+/** The names of the series with their colors, at the top of a drawing. */
+export const Legend = ({
+  of,
+  width,
+}: {
+  readonly of: ReturnType<typeof legendOf>
+  readonly width: number
+}) => (
+  <g>
+    {of.entries.map(({ place, name, colour, x, y }) => (
+      <g key={place?.key ?? ''} transform={`translate(${x} ${y})`}>
+        <rect width={12} height={12} y={3} rx={2} fill={colour} />
+        <Text text={cut(name, 60)} room={width - 22} x={20} y={14} fill="var(--ink)" />
+      </g>
+    ))}
+  </g>
+)

@@ -1,7 +1,8 @@
 import { service } from '../../api.ts'
 import { type Entity, type EntityField, type Json, pathOf } from '../../entities.ts'
 import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts'
-import { written } from '../entity/pql.ts'
+import { t } from '../../i18n/i18n.ts'
+import { tokensIn, written } from '../entity/pql.ts'
 import { asking } from '../entity/refused.ts'
 import type { Requested } from '../request/texts.ts'
 
@@ -30,16 +31,27 @@ export const units = {
 } as const
 export type Unit = keyof typeof units
 
+export const functions = ['count_distinct', 'sum', 'avg', 'min', 'max'] as const
+
 /** A count of records, or a function of the values of a field. */
 export type Measure =
   | { readonly kind: 'count' }
-  | { readonly kind: 'count_distinct' | 'sum' | 'avg' | 'min' | 'max'; readonly field: EntityField }
+  | { readonly kind: (typeof functions)[number]; readonly field: EntityField }
+
+/** A value that records are grouped by. Two with the same text differ in their keys, such as 1 and "1". */
+export interface Place {
+  readonly key: string
+  readonly text: string
+  readonly value: Json
+}
 
 export interface Group {
-  readonly name: string | null
-  readonly within: string | null
+  readonly by: Place
+  readonly within: Place | undefined
   /** null if there is no value to add up or to compare. */
   readonly value: Amount | null
+  /** The number of records. */
+  readonly records: number
 }
 
 export interface Groups {
@@ -48,16 +60,11 @@ export interface Groups {
   readonly total: number
 }
 
-/**
- * Maximum number of groups loaded. More bars would be unreadable, but an axis of time is ordered and takes
- * more.
- */
-export const mostGroups = 40
-const mostTimes = 400
-const mostPairs = 2_000
+/** Maximum numbers of groups loaded for names, for an axis to scale, and for pairs of values. */
+const [mostNames, mostSteps, mostPairs] = [40, 2_000, 10_000]
 
-export const isOrdered = ({ field }: Axis): boolean =>
-  field.type !== 'text' && field.type !== 'json' && field.type !== 'boolean'
+/** True if the values of the axis have an order of their own. */
+export const isOrdered = ({ field }: Axis): boolean => field.type !== 'text' && field.type !== 'boolean'
 
 const shownBy = ({ field, unit }: Axis) =>
   field.type === 'date-time'
@@ -67,12 +74,13 @@ const shownBy = ({ field, unit }: Axis) =>
 const shownMeasure = (measure: Measure) =>
   measure.kind === 'count' ? 'count()' : `${measure.kind}(${written(measure.field.name)})`
 
-/** Writes the query as PQL, which users can take to the API. */
+/** Writes the query as PQL, which users can take to the API. The number of records is always its last column. */
 export function queryOf({ entity, condition, by, within, measure }: Asked): string {
   const columns = [shownBy(by), ...(within ? [shownBy(within)] : [])]
-  const order = within || isOrdered(by) ? columns : [`${shownMeasure(measure)} desc`]
+  const measured = [...new Set([shownMeasure(measure), 'count()'])]
+  const order = within || (isOrdered(by) && by.field.type !== 'json') ? columns : [`${measured[0]} desc`]
   return [
-    `${entity.name}[${[...columns, shownMeasure(measure)].join(', ')}] {`,
+    `${entity.name}[${[...columns, ...measured].join(', ')}] {`,
     condition,
     `group by ${columns.join(', ')}`,
     `order by ${order.join(', ')} }`,
@@ -84,7 +92,7 @@ export function queryOf({ entity, condition, by, within, measure }: Asked): stri
 /** Returns what a drawing shows, as a request. */
 export const requestOf = (asked: Asked): Requested => ({
   query: queryOf(asked),
-  limit: asked.within ? mostPairs : isOrdered(asked.by) ? mostTimes : mostGroups,
+  limit: asked.within ? mostPairs : isOrdered(asked.by) ? mostSteps : mostNames,
 })
 
 export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Groups> {
@@ -98,19 +106,95 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
   const groups = rows.map((row): Group => {
     // The columns have the order of the query, whatever their names are.
     const values = Object.values(row)
-    const value = values.at(-1)
+    const value = values[asked.within ? 2 : 1]
     return {
-      name: nameOf(values[0]),
-      within: asked.within ? nameOf(values[1]) : null,
+      by: placeOf(values[0] ?? null),
+      within: asked.within && placeOf(values[1] ?? null),
       value: isAmount(value) ? value : null,
+      records: Number(values.at(-1)),
     }
   })
   return { groups, total: Number(response.headers.get('x-records')) }
 }
 
-const nameOf = (value: Json | undefined): string | null =>
-  value === null || value === undefined
-    ? null
-    : typeof value === 'object'
-      ? printExactly(value)
-      : String(value)
+const placeOf = (value: Json): Place => {
+  const key = printExactly(value)
+  return { key, value, text: value === null ? t('null') : typeof value === 'string' ? value : key }
+}
+
+/**
+ * Returns the condition in PQL that finds the records with a value of an axis.
+ *
+ * @returns undefined if PQL has no such condition: it can't compare a part of a time, nor an object
+ */
+export function conditionOf({ field, unit }: Axis, value: Json): string | undefined {
+  const name = written(field.name)
+  if (value === null) return `${name} is null`
+  if (unit) {
+    const [from, to] = typeof value === 'string' ? (rangeOf(value, unit) ?? []) : []
+    return from && to && `${name} >= "${from}" and ${name} < "${to}"`
+  }
+  if (typeof value === 'object') return undefined
+  const isBare = field.type === 'integer' || field.type === 'number'
+  return `${name} = ${isBare ? String(value) : printExactly(value)}`
+}
+
+/** Returns the condition that finds the records with none of these values, of which one may be null. */
+export function othersOf(axis: Axis, values: readonly Json[]): string | undefined {
+  const each = values.filter(one => one !== null).map(one => conditionOf(axis, one))
+  if (each.includes(undefined)) return undefined
+  const name = written(axis.field.name)
+  const none = each.map(one => `!(${one})`).join(' and ')
+  return values.includes(null) ? `${none} and ${name} is not null` : `(${name} is null or ${none})`
+}
+
+/** Returns the first moment of a year, a month or a day, and that of the next one. */
+function rangeOf(name: string, unit: Unit): readonly [string, string] | undefined {
+  const at = startOf(name, unit)
+  if (at === undefined) return undefined
+  const iso = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z')
+  return [iso(at), iso(next(at, unit, 1))]
+}
+
+/** Returns the first moment of a step of time in ms since 1970; undefined if the name is no such step. */
+export function startOf(name: string, unit: Unit): number | undefined {
+  const shape = { year: /^\d{4}$/, month: /^\d{4}-\d\d$/, day: /^\d{4}-\d\d-\d\d$/ }
+  if (unit === 'weekday' || unit === 'hour' || !shape[unit].test(name)) return undefined
+  const time = Date.parse(`${name}${'-01-01'.slice(name.length === 4 ? 0 : 3)}`.slice(0, 10))
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** Returns the first moment of the next step of time, or of the one before. */
+export function next(at: number, unit: Unit, by: 1 | -1): number {
+  const time = new Date(at)
+  if (unit === 'year') time.setUTCFullYear(time.getUTCFullYear() + by)
+  else if (unit === 'month') time.setUTCMonth(time.getUTCMonth() + by)
+  else time.setUTCDate(time.getUTCDate() + by)
+  return time.getTime()
+}
+
+const clauses = new Set(['group', 'order', 'limit', 'offset', 'having'])
+
+/** Adds conditions to one that was typed, without the clauses behind it: they are about the groups. */
+export function narrowed(condition: string, more: readonly (string | undefined)[]): string | undefined {
+  if (more.includes(undefined)) return undefined
+  const tokens = tokensIn(condition)
+  let depth = 0
+  let end = condition.length
+  let isEither = false
+  for (const [at, { text, kind, start }] of tokens.entries()) {
+    if (/^[([{]$/.test(text)) depth++
+    else if (/^[)\]}]$/.test(text)) depth--
+    else if (depth === 0 && kind === 'word') {
+      if (text === 'or') isEither = true
+      const before = tokens[at - 1]?.text ?? ''
+      const isField = tokens[at + 1]?.kind === 'sign' || ['and', 'or', '!', 'not'].includes(before)
+      if (clauses.has(text) && !isField) {
+        end = start
+        break
+      }
+    }
+  }
+  const own = condition.slice(0, end).trim()
+  return [own && (isEither ? `(${own})` : own), ...more].filter(Boolean).join(' and ')
+}

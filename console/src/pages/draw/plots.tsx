@@ -1,74 +1,109 @@
-import { extent as extentOf } from 'd3-array'
-import { scaleBand, scaleLinear, scalePoint } from 'd3-scale'
+import { extent, min } from 'd3-array'
+import { scaleLinear, scaleLog, scaleUtc } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { JSX } from 'preact'
 import type { Amount } from '../../exact.ts'
-import { Axes, margin, plotHeight, upwards } from './Axes.tsx'
-import { Frame, roomFor, Text, widthOf } from './Frame.tsx'
-import { colour, type Drawn, spansOf, written } from './series.ts'
+import { formatShort } from '../../i18n/i18n.ts'
+import { AxisName, Frame, Legend, legendOf, Mark, roomFor, Text, widthOf } from './Frame.tsx'
+import type { Place } from './groups.ts'
+import { type Drawn, extentOf, type Series, spansOf, written } from './series.ts'
+import { middleOf, type Steps, spanOf } from './steps.ts'
 
-interface PlotParts {
+export interface PlotParts {
   readonly drawn: Drawn
   readonly width: number
   readonly label: string
+  /** Names of the axis and of the values. */
+  readonly by: string
+  readonly measured: string
+  readonly isLog: boolean
+  /** Returns the path of the records of a mark; without a series, of all series. */
+  readonly pathOf: (place: Place, series?: Series) => string | undefined
 }
 
 /** The description of a bar or a point. */
-const titleOf = ({ series }: Drawn, name: string, part: string, value: Amount | null): string =>
-  `${name}${series.length > 1 ? `, ${part}` : ''}: ${written(value)}`
+const titleOf = ({ series }: Drawn, place: Place, part: string, value: Amount | null): string =>
+  `${place.text}${series.length > 1 ? `, ${part}` : ''}: ${written(value)}`
+
+/** Returns the scale of the values, with its ticks and the value from which bars begin. */
+function scaleOf(drawn: Drawn, isLog: boolean, range: readonly [number, number]) {
+  if (!isLog) {
+    const [lowest, highest] = extentOf(drawn)
+    const scale = scaleLinear().domain([lowest, highest === lowest ? lowest + 1 : highest])
+    if (range[0] > range[1]) scale.nice()
+    return { scale: scale.range(range), ticks: scale.ticks(5), base: 0 }
+  }
+  const positive = drawn.series.flatMap(({ values }) =>
+    values.filter(one => Number(one ?? 0) > 0).map(Number),
+  )
+  const [lowest = 1, highest = 1] = extent(positive)
+  const base = lowest / 2
+  const scale = scaleLog([base, Math.max(highest, lowest * 2)], range)
+  const isWide = highest / lowest >= 100
+  return { scale, ticks: scale.ticks().filter(tick => isRound(tick, isWide ? [1] : [1, 2, 5])), base }
+}
+
+const isRound = (tick: number, digits: readonly number[]) =>
+  digits.includes(Math.round((tick / 10 ** Math.floor(Math.log10(tick) + 1e-9)) * 10) / 10)
 
 /** Horizontal bars for names without an order of their own, the highest value first. */
-export function Rows({ drawn, width, label }: PlotParts): JSX.Element {
-  const { names, series, totals, isStacked, extent } = drawn
+export function Rows({ drawn, width, label, by, measured, isLog, pathOf }: PlotParts): JSX.Element {
+  const { places, series, totals, isStacked } = drawn
   const lines = isStacked ? 1 : series.length
   const [thick, gap] = lines === 1 ? [20, 0] : [14, 1]
   const step = lines * (thick + gap) + 8
-  const left = Math.min(width * 0.4, roomFor(names))
-  const height = names.length * step + 8
+  const left = Math.min(width * 0.4, Math.max(roomFor(places.map(({ text }) => text)), widthOf(by) + 30))
+  const legend = legendOf(series, width)
+  const top = legend.height + 28
+  const height = places.length * step + 8 + top
   const shown = (row: number, at: number) =>
     written(isStacked ? (totals[row] ?? null) : (series[at]?.values[row] ?? null))
-  const labels = names.flatMap((_, row) => Array.from({ length: lines }, (_line, at) => shown(row, at)))
-  const x = scaleLinear()
-    .domain(extent[0] === extent[1] ? [0, 1] : extent)
-    .range([left, width - 16 - Math.min(width * 0.3, Math.max(...labels.map(widthOf)))])
+  const labels = places.flatMap((_, row) => Array.from({ length: lines }, (_line, at) => shown(row, at)))
+  const right = width - 16 - Math.min(width * 0.3, Math.max(...labels.map(widthOf)))
+  const { scale: x, base } = scaleOf(drawn, isLog, [left, right])
+  const to = (value: number) => x(Math.max(value, isLog ? base : value))
   return (
     <Frame width={width} height={height} label={label}>
-      {names.map((name, row) => {
-        const spans = spansOf(
-          series.map(({ values }) => values[row] ?? null),
-          isStacked,
-        )
-        const end = (at: number) => Math.max(0, ...(isStacked ? spans : [spans[at] ?? [0, 0]]).flat())
+      <Legend of={legend} width={width} />
+      <AxisName text={by} room={left - 12} x={left - 10} y={top - 12} text-anchor="end" />
+      <AxisName text={measured} room={width - left} x={left} y={top - 12} />
+      {places.map((place, row) => {
+        const values = series.map(one => one.values[row] ?? null)
+        const spans = spansOf(values, isStacked)
+        const end = (at: number) => Math.max(base, ...(isStacked ? spans : [spans[at] ?? [0, 0]]).flat())
         return (
-          <g key={name} transform={`translate(0 ${row * step + 4})`}>
+          <g key={place.key} transform={`translate(0 ${top + row * step + 4})`}>
             <Text
-              text={name}
+              text={place.text}
               room={left - 12}
               x={left - 10}
               y={step / 2}
               text-anchor="end"
               dominant-baseline="middle"
             />
-            {series.map(({ name: part, values }, at) => {
-              const [from, to] = spans[at] ?? [0, 0]
-              return (
-                <rect
-                  key={part}
-                  x={Math.min(x(from), x(to))}
-                  y={4 + (isStacked ? 0 : at * (thick + gap))}
-                  width={Math.abs(x(to) - x(from))}
-                  height={thick}
-                  rx={2}
-                  fill={colour(at, part)}
+            {series.map((one, at) => {
+              const [from, until] = spans[at] ?? [0, 0]
+              return from === until ? null : (
+                <Mark
+                  key={one.name}
+                  title={titleOf(drawn, place, one.name, values[at] ?? null)}
+                  to={pathOf(place, one)}
                 >
-                  <title>{titleOf(drawn, name, part, values[row] ?? null)}</title>
-                </rect>
+                  <rect
+                    x={Math.min(to(from), to(until))}
+                    y={4 + (isStacked ? 0 : at * (thick + gap))}
+                    width={Math.max(1, Math.abs(to(until) - to(from)))}
+                    height={thick}
+                    rx={2}
+                    fill={one.colour}
+                  />
+                </Mark>
               )
             })}
             {Array.from({ length: lines }, (_, at) => (
               <text
                 key={at}
-                x={x(end(at)) + 8}
+                x={to(end(at)) + 8}
                 y={4 + at * (thick + gap) + thick / 2}
                 dominant-baseline="middle"
                 font-size={lines === 1 ? undefined : 11}
@@ -84,35 +119,148 @@ export function Rows({ drawn, width, label }: PlotParts): JSX.Element {
   )
 }
 
-/** Vertical bars along an ordered axis. Parts that can be added up are stacked. */
-export function Columns({ drawn, width, label }: PlotParts): JSX.Element {
-  const { names, series, isStacked, extent } = drawn
-  const x = scaleBand<string>(names, [margin.left, width - margin.right]).padding(
-    names.length > 60 ? 0.15 : 0.3,
-  )
-  const y = upwards(extent)
-  const thick = x.bandwidth() / (isStacked ? 1 : series.length)
+/** Height of a drawing with two axes without its legend, and its margins, in pixels. */
+const plotHeight = 400
+const margin = { top: 34, right: 20, bottom: 56 }
+
+/** Returns the scale of an axis of numbers or times, with the room that each step has. */
+export function alongOf(places: readonly Place[], steps: Steps, range: readonly [number, number]) {
+  const starts = places.flatMap(({ value }) => steps.at(value) ?? [])
+  const [from = 0, to = 1] = extent(starts.flatMap(at => spanOf(steps, at)))
+  const domain = from === to ? [from - 1, to + 1] : [from, to]
+  const scale = steps.isTime ? scaleUtc(domain, range) : scaleLinear(domain, range)
+  const nearest = min(starts.slice(1).map((at, index) => scale(at) - scale(starts[index] ?? 0)))
+  const at = (place: Place) => steps.at(place.value) ?? 0
+  return {
+    middle: (place: Place) => scale(middleOf(steps, at(place))),
+    /** The left edge and the width of a place, with a gap to the next one where there is room. */
+    room: (place: Place): readonly [number, number] => {
+      const [left, right] = spanOf(steps, at(place)).map(one => scale(one))
+      if (left === undefined || right === undefined) return [0, 0]
+      if (!steps.next) {
+        const wide = Math.max(1.5, Math.min(20, (nearest ?? 20) * 0.8))
+        return [left - wide / 2, wide]
+      }
+      const gap = right - left > 4 ? Math.min(6, (right - left) * 0.2) : 0
+      return [left + gap / 2, Math.max(1, right - left - gap)]
+    },
+    ticks: scale.ticks(Math.max(2, Math.round((range[1] - range[0]) / 90))).flatMap(tick => {
+      const place = Number(tick)
+      const text = steps.tick(place)
+      const x = scale(middleOf(steps, place))
+      return text === undefined || x > range[1] ? [] : [{ text, x }]
+    }),
+    /** The middles of the empty steps beside a place, where a line of counts is at zero. */
+    beside: (place: Place, by: 1 | -1): number => {
+      const other = steps.next?.(at(place), by)
+      return other === undefined ? Number.NaN : scale(middleOf(steps, other))
+    },
+    isNext: (one: Place, other: Place): boolean =>
+      !steps.next || steps.next(at(one), 1) >= at(other) || steps.next(at(other), -1) <= at(one),
+  }
+}
+
+/** Ticks and name of an axis of numbers or times. */
+export const Along = ({
+  of: { ticks },
+  y,
+  name,
+  from,
+  to,
+}: {
+  readonly of: ReturnType<typeof alongOf>
+  readonly y: number
+  readonly name: string
+  readonly from: number
+  readonly to: number
+}): JSX.Element => (
+  <g>
+    <line x1={from} x2={to} y1={y} y2={y} stroke="var(--line-strong)" />
+    {ticks.map(({ text, x }) => (
+      <g key={text}>
+        <line x1={x} x2={x} y1={y} y2={y + 5} stroke="var(--line-strong)" />
+        <text x={Math.min(x, to)} y={y + 20} text-anchor="middle" fill="var(--ink-soft)">
+          {text}
+        </text>
+      </g>
+    ))}
+    <AxisName text={name} room={to - from} x={(from + to) / 2} y={y + 42} text-anchor="middle" />
+  </g>
+)
+
+/** Bars or lines along an axis to scale. Bars that can be added up are stacked. */
+export function Upright({
+  drawn,
+  steps,
+  isLines,
+  width,
+  label,
+  by,
+  measured,
+  isLog,
+  pathOf,
+}: PlotParts & { readonly steps: Steps; readonly isLines: boolean }): JSX.Element {
+  const { places, series } = drawn
+  const isStacked = drawn.isStacked && !isLines
+  const legend = legendOf(series, width)
+  const top = legend.height + margin.top
+  const bottom = top + plotHeight - margin.top - margin.bottom
+  const { scale: y, ticks, base } = scaleOf({ ...drawn, isStacked }, isLog, [bottom, top])
+  const left = 20 + Math.max(...ticks.map(tick => widthOf(formatShort(tick))))
+  const x = alongOf(places, steps, [left, width - margin.right])
+  const to = (value: number) => y(Math.max(value, isLog ? base : value))
   return (
-    <Frame width={width} height={plotHeight} label={label}>
-      <Axes names={names} width={width} y={y} at={name => (x(name) ?? 0) + x.bandwidth() / 2} />
-      {names.flatMap((name, column) => {
-        const spans = spansOf(
-          series.map(({ values }) => values[column] ?? null),
-          isStacked,
-        )
-        return series.map(({ name: part, values }, at) => {
-          const [from, to] = spans[at] ?? [0, 0]
-          return from === to ? null : (
-            <rect
-              key={`${name} ${part}`}
-              x={(x(name) ?? 0) + (isStacked ? 0 : at * thick)}
-              y={Math.min(y(from), y(to))}
-              width={thick}
-              height={Math.abs(y(to) - y(from))}
-              fill={colour(at, part)}
+    <Frame width={width} height={bottom + margin.bottom} label={label}>
+      <Legend of={legend} width={width} />
+      <AxisName text={measured} room={width} x={0} y={top - 16} />
+      {ticks.map(tick => (
+        <g key={tick}>
+          <line x1={left} x2={width - margin.right} y1={y(tick)} y2={y(tick)} stroke="var(--line)" />
+          <text x={left - 10} y={y(tick)} text-anchor="end" dominant-baseline="middle" fill="var(--ink-soft)">
+            {formatShort(tick)}
+          </text>
+        </g>
+      ))}
+      <Along of={x} y={bottom} name={by} from={left} to={width - margin.right} />
+      {isLines &&
+        series.map(one => <Path key={one.name} of={one} places={places} x={x} y={to} base={base} />)}
+      {places.flatMap((place, row) => {
+        const values = series.map(one => one.values[row] ?? null)
+        const spans = spansOf(values, isStacked)
+        const [from, wide] = x.room(place)
+        const each = wide / (isStacked || isLines ? 1 : series.length)
+        return series.map((one, at) => {
+          const [start, end] = spans[at] ?? [0, 0]
+          // A point at zero between records is part of the line only.
+          if (isLines ? values[at] === null || (end === 0 && series.length > 1) : start === end) return null
+          const edge = from + (isStacked || isLines ? 0 : at * each)
+          return (
+            <Mark
+              key={`${place.key} ${one.name}`}
+              title={titleOf(drawn, place, one.name, values[at] ?? null)}
+              to={pathOf(place, one)}
             >
-              <title>{titleOf(drawn, name, part, values[column] ?? null)}</title>
-            </rect>
+              {series.length === 1 && (
+                // A thin or a low mark is reached over the whole height.
+                <rect class="reach" x={from} y={top} width={wide} height={bottom - top} fill="transparent" />
+              )}
+              {isLines ? (
+                <circle
+                  cx={x.middle(place)}
+                  cy={to(end)}
+                  r={places.length > 60 ? 2 : 3.5}
+                  fill={one.colour}
+                />
+              ) : (
+                <rect
+                  x={edge}
+                  y={Math.min(to(start), to(end))}
+                  width={each}
+                  height={Math.max(1, Math.abs(to(end) - to(start)))}
+                  fill={one.colour}
+                />
+              )}
+            </Mark>
           )
         })
       })}
@@ -120,44 +268,34 @@ export function Columns({ drawn, width, label }: PlotParts): JSX.Element {
   )
 }
 
-export function Lines({ drawn, width, label }: PlotParts): JSX.Element {
-  const { names, series } = drawn
-  const x = scalePoint<string>(names, [margin.left + 8, width - margin.right - 8])
-  const [lowest = 0, highest = 0] = extentOf([0, ...series.flatMap(({ values }) => values.map(Number))])
-  const y = upwards([lowest, highest])
-  const path = line<Amount | null>(
-    (_, at) => x(names[at] ?? '') ?? 0,
-    value => y(Number(value)),
-  ).defined(value => value !== null)
-  return (
-    <Frame width={width} height={plotHeight} label={label}>
-      <Axes names={names} width={width} y={y} at={name => x(name) ?? 0} />
-      {series.map(({ name: part, values }, at) => (
-        <g key={part} fill={colour(at, part)}>
-          <path
-            d={path(values) ?? ''}
-            fill="none"
-            stroke={colour(at, part)}
-            stroke-width={2}
-            stroke-linejoin="round"
-          />
-          {values.map(
-            (value, column) =>
-              value !== null &&
-              // With many names, points at zero are left out, since most may be zero.
-              (names.length <= 400 || Number(value) !== 0) && (
-                <circle
-                  key={names[column]}
-                  cx={x(names[column] ?? '')}
-                  cy={y(Number(value))}
-                  r={names.length > 60 ? 2 : 3.5}
-                >
-                  <title>{titleOf(drawn, names[column] ?? '', part, value)}</title>
-                </circle>
-              ),
-          )}
-        </g>
-      ))}
-    </Frame>
-  )
+/** A line through the values of a series. Between steps without records, counts are at zero, and others missing. */
+function Path({
+  of: { values, colour },
+  places,
+  x,
+  y,
+  base,
+}: {
+  readonly of: Series
+  readonly places: readonly Place[]
+  readonly x: ReturnType<typeof alongOf>
+  readonly y: (value: number) => number
+  readonly base: number
+}): JSX.Element {
+  const isCount = values.includes(0) || !values.includes(null)
+  const points: (readonly [number, number] | undefined)[] = []
+  for (const [at, place] of places.entries()) {
+    const before = places[at - 1]
+    if (before && !x.isNext(before, place)) {
+      if (isCount) points.push([x.beside(before, 1), y(base)], [x.beside(place, -1), y(base)])
+      else points.push(undefined)
+    }
+    const value = values[at]
+    points.push(value === null || value === undefined ? undefined : [x.middle(place), y(Number(value))])
+  }
+  const path = line<readonly [number, number] | undefined>(
+    point => point?.[0] ?? 0,
+    point => point?.[1] ?? 0,
+  ).defined(point => point !== undefined)
+  return <path d={path(points) ?? ''} fill="none" stroke={colour} stroke-width={2} stroke-linejoin="round" />
 }

@@ -1,27 +1,27 @@
 import { max, min } from 'd3-array'
 import { type Amount, addExactly } from '../../exact.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
-import type { Axis, Group, Measure } from './groups.ts'
-import { stepsOf } from './steps.ts'
+import type { Group, Measure, Place } from './groups.ts'
+import type { Steps } from './steps.ts'
 
-/** Groups arranged for a drawing: names along the axis, and series with a value for each name. */
+/** Groups arranged for a drawing: places along the axis, and series with a value for each. */
 export interface Drawn {
-  readonly names: readonly string[]
+  readonly places: readonly Place[]
   readonly series: readonly Series[]
-  /** The sum of the values of each name; it means something only if `isStacked`. */
+  /** The sum of the values of each place; it means something only if `isStacked`. */
   readonly totals: readonly (Amount | null)[]
   /** True if the series are stacked, because their sum means something. */
   readonly isStacked: boolean
-  /** The lowest and the highest value to be drawn; zero is always in between. */
-  readonly extent: readonly [number, number]
-  /** The number of groups drawn. */
+  /** The number of groups drawn, and the number of records in those that have no place on the axis. */
   readonly count: number
-  /** True if the axis has a place for each step, with or without records. */
-  readonly isWhole: boolean
+  readonly unplaced: number
 }
 
 export interface Series {
   readonly name: string
+  /** The value of the series; undefined if there is only one, or if all others are put together. */
+  readonly place: Place | undefined
+  readonly colour: string
   readonly values: readonly (Amount | null)[]
 }
 
@@ -30,65 +30,80 @@ export interface Series {
  */
 const mostSeries = 6
 
-const others = () => t('draw.others')
-
-export const label = (name: string | null): string => name ?? t('null')
-
 export const written = (value: Amount | null): string => (value === null ? t('null') : formatNumber(value))
+
+/** True if values of the measure can be added up. Averages, minima and maxima can't. */
+export const addsUp = (measure: Measure['kind']): boolean => measure === 'count' || measure === 'sum'
 
 interface Wanted {
   /** The name of the series if there is only one. */
   readonly measured: string
   readonly measure: Measure['kind']
-  /** Maximum number of names. Those with the highest values stay, in their original order. */
+  /** Maximum number of places. Those with the highest values stay, in their original order. */
   readonly limit?: number
-  /** The field of the names if they have an order of their own. */
-  readonly axis?: Axis
+  readonly steps: Steps | undefined
+  /** True if series stand side by side even if they can be added up. */
+  readonly isApart: boolean
 }
 
-export function drawnOf(groups: readonly Group[], { measured, measure, limit, axis }: Wanted): Drawn {
-  // Averages, minima and maxima can't be added up.
-  const adds = measure === 'count' || measure === 'sum'
-  const kept = keptOf(groups, one => label(one.name), limit)
-  const steps = axis ? stepsOf(kept, axis) : { all: kept, isWhole: true }
-  const names = steps.all
-  const isKept = new Set(kept)
-  const isPaired = groups.some(({ within }) => within !== null)
-  const ranked = [...totalsBy(groups, one => label(one.within))]
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([name]) => name)
-  const tooMany = isPaired && ranked.length > mostSeries
-  const own = new Set(tooMany ? ranked.slice(0, adds ? mostSeries - 1 : mostSeries) : ranked)
-  const cells = new Map<string, Map<string, Amount | null>>()
+export function drawnOf(groups: readonly Group[], wanted: Wanted): Drawn {
+  const { measured, measure, limit, steps, isApart } = wanted
+  const adds = addsUp(measure)
+  const placed = steps ? groups.filter(one => steps.at(one.by.value) !== undefined) : groups
+  const kept = keptOf(placed, one => one.by, limit)
+  const places = steps ? inOrder(kept, steps) : kept
+  const isPaired = groups.some(({ within }) => within)
+  const ranked = isPaired ? keptOf(placed, one => one.within) : []
+  const totals = totalsBy(placed, one => one.within)
+  const byValue = ranked.toSorted((a, b) => (totals.get(b.key) ?? 0) - (totals.get(a.key) ?? 0))
+  const own = byValue.slice(0, byValue.length > mostSeries && adds ? mostSeries - 1 : mostSeries)
+  const lines = new Map<string | undefined, Map<string, Amount | null>>(own.map(one => [one.key, new Map()]))
+  const isKept = new Set(places.map(({ key }) => key))
   let count = 0
-  for (const { name, within, value } of groups) {
-    const isOwn = own.has(label(within))
-    if (!isKept.has(label(name)) || (isPaired && !isOwn && !adds)) continue
+  for (const { by, within, value } of placed) {
+    const isOwn = within !== undefined && lines.has(within.key)
+    if (!isKept.has(by.key) || (isPaired && !isOwn && !adds)) continue
     count++
-    const key = !isPaired ? measured : isOwn ? label(within) : others()
-    const line = cells.get(key) ?? new Map<string, Amount | null>()
-    line.set(label(name), plus(line.get(label(name)) ?? null, value))
-    cells.set(key, line)
+    // Under no key is the only series, or the one of all others.
+    const key = isOwn ? within.key : undefined
+    const line = lines.get(key) ?? new Map<string, Amount | null>()
+    line.set(by.key, plus(line.get(by.key) ?? null, value))
+    lines.set(key, line)
   }
-  const order = isPaired ? [...own, others()].filter(name => cells.has(name)) : [measured]
   // A missing group has no records: the count is 0, and there is no sum or average.
   const missing = measure === 'count' ? 0 : null
-  const series = order.map(name => {
-    const line = cells.get(name)
-    return { name, values: names.map(one => (line?.has(one) ? (line.get(one) ?? null) : missing)) }
+  const series = [...lines].map(([key, line], at): Series => {
+    const place = own.find(one => one.key === key)
+    return {
+      name: place?.text ?? (isPaired ? t('draw.others') : measured),
+      place,
+      colour: isPaired && !place ? 'var(--series-others)' : `var(--series-${at + 1})`,
+      values: places.map(one => (line.has(one.key) ? (line.get(one.key) ?? null) : missing)),
+    }
   })
-  const isStacked = adds || series.length === 1
-  const columns = names.map((_, at) => series.map(({ values }) => values[at] ?? null))
-  const ends = columns.flatMap(column => spansOf(column, isStacked).flat())
+  const columns = places.map((_, at) => series.map(({ values }) => values[at] ?? null))
   return {
-    names,
+    places,
     series,
     totals: columns.map(column => column.reduce(plus, null)),
-    isStacked,
-    extent: [min(ends) ?? 0, max(ends) ?? 0],
+    isStacked: (adds && !isApart) || series.length === 1,
     count,
-    isWhole: steps.isWhole,
+    unplaced: groups.reduce((sum, one) => sum + (placed.includes(one) ? 0 : one.records), 0),
   }
+}
+
+const inOrder = (places: readonly Place[], steps: Steps): readonly Place[] =>
+  places.toSorted((a, b) => (steps.at(a.value) ?? 0) - (steps.at(b.value) ?? 0))
+
+/** Returns the lowest and the highest value of a drawing, where stacked values build on each other. */
+export function extentOf({ series, places, isStacked }: Drawn): readonly [number, number] {
+  const ends = places.flatMap((_, at) =>
+    spansOf(
+      series.map(({ values }) => values[at] ?? null),
+      isStacked,
+    ).flat(),
+  )
+  return [min(ends) ?? 0, max(ends) ?? 0]
 }
 
 /**
@@ -113,33 +128,31 @@ export function spansOf(
 const plus = (one: Amount | null, other: Amount | null): Amount | null =>
   one === null ? other : other === null ? one : addExactly(one, other)
 
-function totalsBy(groups: readonly Group[], key: (group: Group) => string): Map<string, number> {
+type Pick = (group: Group) => Place | undefined
+
+function totalsBy(groups: readonly Group[], pick: Pick): Map<string, number> {
   const totals = new Map<string, number>()
-  for (const one of groups)
-    totals.set(key(one), (totals.get(key(one)) ?? 0) + Math.abs(Number(one.value ?? 0)))
+  for (const one of groups) {
+    const key = pick(one)?.key ?? ''
+    totals.set(key, (totals.get(key) ?? 0) + Math.abs(Number(one.value ?? 0)))
+  }
   return totals
 }
 
 /**
- * Returns the names of the groups in their original order. Above the limit, those with the highest values
+ * Returns the places of the groups in their original order. Above the limit, those with the highest values
  * stay.
  */
 export function keptOf(
   groups: readonly Group[],
-  key: (group: Group) => string,
+  pick: Pick,
   limit = Number.POSITIVE_INFINITY,
-): readonly string[] {
-  const totals = totalsBy(groups, key)
-  const all = [...totals.keys()]
-  if (all.length <= limit) return all
-  const kept = new Set(all.toSorted((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0)).slice(0, limit))
-  return all.filter(name => kept.has(name))
+): readonly Place[] {
+  const places = new Map(groups.flatMap(one => pick(one) ?? []).map(place => [place.key, place]))
+  if (places.size <= limit) return [...places.values()]
+  const totals = totalsBy(groups, pick)
+  const kept = new Set(
+    [...places.keys()].toSorted((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0)).slice(0, limit),
+  )
+  return [...places.values()].filter(({ key }) => kept.has(key))
 }
-
-/** Returns the color of a series. The remaining series, put together, have a neutral one. */
-export const colour = (at: number, name?: string): string =>
-  name === others() ? 'var(--series-others)' : `var(--series-${(at % mostSeries) + 1})`
-
-/** Returns n such that there is room for every n-th name. */
-export const every = (count: number, room: number, each: number): number =>
-  Math.max(1, Math.ceil((count * each) / Math.max(1, room)))

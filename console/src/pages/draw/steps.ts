@@ -1,73 +1,69 @@
-import type { Axis } from './groups.ts'
+import type { Json } from '../../entities.ts'
+import { formatShort } from '../../i18n/i18n.ts'
+import { type Axis, type Group, next, startOf, type Unit } from './groups.ts'
 
-/** An ordered axis has a place for each of its steps, so that missing records show as a gap. */
-
-/**
- * Maximum number of places on an axis. Above it, steps without records are left out, and the axis says so.
- */
-const mostSteps = 2_000
-
-interface Scale {
-  /** Returns the number of the step with this name, or undefined if the name is not a step. */
-  readonly at: (name: string) => number | undefined
-  readonly name: (at: number) => string
+/** An axis to scale: each value has its place, so that what has no records shows as a gap. */
+export interface Steps {
+  readonly isTime: boolean
+  /** Returns the place of a value: its number, or the first moment of a step of time in ms since 1970. */
+  readonly at: (value: Json) => number | undefined
+  /** The step after a place, or the one before it; undefined if numbers have no steps. */
+  readonly next: ((at: number, by: 1 | -1) => number) | undefined
+  /** Returns the text of a tick; undefined where the axis has none. */
+  readonly tick: (at: number) => string | undefined
 }
 
-const whole = (text: string) => (/^-?\d{1,15}$/.test(text) ? Number(text) : undefined)
-const two = (value: number) => String(value).padStart(2, '0')
-const dayLength = 86_400_000
+const numberIn = (value: Json): number | undefined =>
+  typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined
 
-const numbers: Scale = { at: whole, name: String }
+/** Writes a number of an axis. Digits are not grouped in what may be a year. */
+const shortly = (at: number) => (Number.isInteger(at) && Math.abs(at) < 10_000 ? String(at) : formatShort(at))
 
-const scales = {
-  // `to_string` writes years from 0 on with four digits.
-  year: { at: whole, name: at => String(at).padStart(4, '0') },
-  month: {
-    at: name => {
-      const [, year, month] = /^(\d{4,})-(\d\d)$/.exec(name) ?? []
-      return month === undefined ? undefined : Number(year) * 12 + Number(month) - 1
-    },
-    name: at => `${String(Math.floor(at / 12)).padStart(4, '0')}-${two((at % 12) + 1)}`,
+const numbers = (isWhole: boolean, at: Steps['at'] = numberIn): Steps => ({
+  isTime: false,
+  at,
+  next: isWhole ? (place, by) => place + by : undefined,
+  tick: place => (isWhole && !Number.isInteger(place) ? undefined : shortly(place)),
+})
+
+const times = (unit: 'year' | 'month' | 'day'): Steps => ({
+  isTime: true,
+  at: value => (typeof value === 'string' ? startOf(value, unit) : undefined),
+  next: (at, by) => next(at, unit, by),
+  tick: at => {
+    const day = new Date(at).toISOString()
+    if (day.slice(4) === '-01-01T00:00:00.000Z') return day.slice(0, 4)
+    if (unit !== 'year' && day.slice(7) === '-01T00:00:00.000Z') return day.slice(0, 7)
+    return unit === 'day' && day.slice(10) === 'T00:00:00.000Z' ? day.slice(0, 10) : undefined
   },
-  day: {
-    at: name => {
-      const time = /^\d{4}-\d\d-\d\d$/.test(name) ? Date.parse(name) : Number.NaN
-      return Number.isNaN(time) ? undefined : time / dayLength
-    },
-    name: at => new Date(at * dayLength).toISOString().slice(0, 10),
-  },
-  weekday: numbers,
-  hour: { at: whole, name: two },
-} as const satisfies Record<string, Scale>
+})
 
-const scaleOf = ({ field, unit }: Axis): Scale | undefined =>
-  unit ? scales[unit] : field.type === 'integer' ? numbers : undefined
+const isOfTime = (unit: Unit): unit is 'year' | 'month' | 'day' => unit !== 'weekday' && unit !== 'hour'
 
-/**
- * Completes the names along an ordered axis with the steps that have no group, so that they show as gaps.
- * Names that are not steps, such as a missing value, come last.
- *
- * @returns `isWhole` is true if every step between the first and the last has its place
- */
-export function stepsOf(
-  names: readonly string[],
-  axis: Axis,
-  limit = mostSteps,
-): { readonly all: readonly string[]; readonly isWhole: boolean } {
-  const scale = scaleOf(axis)
-  if (!scale) return { all: names, isWhole: names.length < 2 }
-  const placeOf = (name: string) => {
-    const at = scale.at(name)
-    return at !== undefined && scale.name(at) === name ? at : undefined
-  }
-  const placed = names.flatMap(name => placeOf(name) ?? [])
-  if (placed.length === 0) return { all: names, isWhole: true }
-  const first = placed.reduce((one, other) => Math.min(one, other))
-  const last = placed.reduce((one, other) => Math.max(one, other))
-  if (last - first >= limit) return { all: names, isWhole: false }
-  const others = names.filter(name => placeOf(name) === undefined)
-  return {
-    all: [...Array.from({ length: last - first + 1 }, (_, at) => scale.name(first + at)), ...others],
-    isWhole: true,
-  }
+/** Returns the steps of an axis; undefined if its values are names. JSON counts as numbers if most of it is. */
+export function stepsOf({ field, unit }: Axis, groups: readonly Group[]): Steps | undefined {
+  if (unit)
+    return isOfTime(unit)
+      ? times(unit)
+      : numbers(true, value => (typeof value === 'string' ? Number(value) : undefined))
+  if (field.type === 'integer') return numbers(true)
+  if (field.type === 'number') return numbers(false, value => (value === null ? undefined : Number(value)))
+  if (field.type !== 'json') return undefined
+  const [all, some] = [groups, groups.filter(one => numberIn(one.by.value) !== undefined)].map(list =>
+    list.reduce((sum, one) => sum + (one.by.value === null ? 0 : one.records), 0),
+  )
+  if (!some || some * 2 < (all ?? 0)) return undefined
+  return numbers(groups.every(one => Number.isInteger(numberIn(one.by.value) ?? 0)))
+}
+
+/** Returns the extent of a step. A number without steps has none. */
+export function spanOf({ isTime, next: following }: Steps, at: number): readonly [number, number] {
+  if (!following) return [at, at]
+  return isTime ? [at, following(at, 1)] : [at - 0.5, at + 0.5]
+}
+
+/** Returns the place in the middle of a step, where its point and its tick are. */
+export const middleOf = (steps: Steps, at: number): number => {
+  const [from, to] = spanOf(steps, at)
+  return (from + to) / 2
 }

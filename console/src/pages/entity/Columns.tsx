@@ -26,7 +26,11 @@ export function Columns({
     `${label} ${name}`.toLowerCase().includes(search.toLowerCase()),
   )
   const choose = (name: string, on: boolean) => {
-    const chosen = entity.fields.map(one => one.name).filter(one => (one === name ? on : names.has(one)))
+    const inOrder = entity.fields.map(one => one.name).filter(one => (one === name ? on : names.has(one)))
+    const now = shown.map(one => one.name)
+    // A column comes to its place among the others, or behind them if they were moved.
+    const isMoved = now.join('\n') !== inOrder.filter(one => names.has(one) && one !== name).join('\n')
+    const chosen = on ? (isMoved ? [...now, name] : inOrder) : now.filter(one => one !== name)
     if (chosen.length > 0) showColumns(entity, chosen)
   }
   return (
@@ -67,6 +71,7 @@ export function Columns({
             showColumns(
               entity,
               usual(entity).map(({ name }) => name),
+              new Map(),
             )
           }
         >

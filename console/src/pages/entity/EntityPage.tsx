@@ -28,7 +28,10 @@ function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.El
       actions={
         entity && (
           <>
-            <a class="button" href={href(withQuery(`${entityPath(name)}/draw`, { q: query.value.get('q') }))}>
+            <a
+              class="button"
+              href={href(withQuery(`${entityPath(name)}/draw`, Object.fromEntries(query.value)))}
+            >
               <Icon of={ChartColumn} />
               {t('draw')}
             </a>

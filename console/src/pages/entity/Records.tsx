@@ -19,6 +19,7 @@ import { EditTable } from '../edit/EditTable.tsx'
 import { nameOf, newer, rounds } from '../edit/writing.ts'
 import { hasWord } from '../search/search.ts'
 import { Applied } from './Applied.tsx'
+import { headOf } from './ColumnHead.tsx'
 import { Columns } from './Columns.tsx'
 import { Facets } from './Facets.tsx'
 import { FilterPanel } from './FilterPanel.tsx'
@@ -27,7 +28,7 @@ import { QueryFault } from './QueryFault.tsx'
 import { RefusedCondition } from './refused.ts'
 import { joined, requirementsOf, searchedIn, withSearch } from './requirements.ts'
 import { Sorting } from './Sorting.tsx'
-import { loadRecords, showCondition, showOrder, usualSize, type View, viewOf } from './view.ts'
+import { addRemembered, loadRecords, showCondition, showOrder, usualSize, type View, viewOf } from './view.ts'
 
 export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   const view = viewOf(entity)
@@ -38,6 +39,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
     [entity.name, who.value, rounds.value, ...asked],
   )
   const { problem } = loaded
+  useEffect(() => addRemembered(entity), [entity.name, query.value])
   const [chosen, setOpen] = useState<boolean>()
   // A link with a condition shows its records at once. The panel opens if the condition is wrong, or during
   // the tour.
@@ -183,7 +185,8 @@ function Shown({
  * Returns the columns of the table. The key links to the record or, if the key is hidden, the first column
  * does.
  */
-function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecord>[] {
+function columnsOf(entity: Entity, view: View): readonly Column<DataRecord>[] {
+  const { columns } = view
   const keys = new Set(keyOf(entity))
   const linked = columns.find(({ name }) => keys.has(name)) ?? columns[0]
   // The key stays in sight while the table is scrolled sideways, so it is the first column.
@@ -194,6 +197,7 @@ function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecor
     numeric: field.type === 'integer' || field.type === 'number',
     sortable: isSortable(field),
     pinned: field === linked,
+    ...headOf(entity, view, field),
     cell: record => {
       const shown = <Value value={record[field.name]} field={field} plain={field === linked} />
       return field === linked ? <a href={href(recordPath(entity, record))}>{shown}</a> : shown

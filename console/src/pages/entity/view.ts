@@ -4,6 +4,7 @@ import { type DataRecord, type Entity, type EntityField, keyOf, pathOf } from '.
 import { readExactly } from '../../exact.ts'
 import type { Order } from '../../parts/Table.tsx'
 import { query, setQuery } from '../../router.ts'
+import { recall, remember } from '../../settings.ts'
 import { written } from './pql.ts'
 import { asking } from './refused.ts'
 
@@ -16,6 +17,8 @@ export interface View {
   readonly condition: string
   readonly order: readonly Order[]
   readonly columns: readonly EntityField[]
+  /** Widths in pixels, where they were chosen. */
+  readonly widths: ReadonlyMap<string, number>
   readonly page: number
   readonly size: number
 }
@@ -34,7 +37,7 @@ export function viewOf(entity: Entity): View {
   return {
     condition: parameters.get('q')?.trim() ?? '',
     order: readOrder(parameters.get('sort')),
-    columns: columnsIn(entity, parameters.get('columns')),
+    ...layoutOf(entity, parameters),
     page: whole(parameters.get('page'), 1, Number.MAX_SAFE_INTEGER),
     size: whole(parameters.get('size'), usualSize, 1_000),
   }
@@ -55,10 +58,36 @@ const readOrder = (text: string | null): readonly Order[] =>
 
 export const usual = (entity: Entity): readonly EntityField[] => entity.fields.slice(0, usualColumns)
 
-function columnsIn(entity: Entity, text: string | null): readonly EntityField[] {
-  const wanted = new Set(readNames(text))
-  const chosen = entity.fields.filter(({ name }) => wanted.has(name))
-  return chosen.length > 0 ? chosen : usual(entity)
+/** Narrowest and widest column in pixels, and the steps between them. */
+export const columnWidth = { min: 80, max: 960, step: 16 } as const
+
+/** The parameters of an address that say which columns there are, in which order, and how wide. */
+const layout = ['columns', 'widths'] as const
+
+/**
+ * Reads the columns from the address or, where it says nothing of them, as they were last chosen in this browser.
+ */
+function layoutOf(entity: Entity, parameters: URLSearchParams): Pick<View, 'columns' | 'widths'> {
+  const given = isLaidOut(parameters)
+    ? parameters
+    : new URLSearchParams(recall(`columns.${entity.name}`) ?? '')
+  const names = new Set(readNames(given.get('columns')))
+  const chosen = [...names].flatMap(name => entity.fields.find(one => one.name === name) ?? [])
+  const widths = readNames(given.get('widths')).map((one): readonly [string, number] => {
+    const at = one.lastIndexOf(':')
+    const width = Number(one.slice(at + 1)) || columnWidth.min
+    return [one.slice(0, at), Math.max(columnWidth.min, Math.min(columnWidth.max, width))]
+  })
+  return { columns: chosen.length > 0 ? chosen : usual(entity), widths: new Map(widths) }
+}
+
+const isLaidOut = (parameters: URLSearchParams) => layout.some(name => parameters.has(name))
+
+/** Completes the address by the columns that were last chosen in this browser, so that others see the same. */
+export function addRemembered(entity: Entity): void {
+  const kept = recall(`columns.${entity.name}`)
+  if (kept === null || isLaidOut(query.value)) return
+  setQuery(Object.fromEntries(new URLSearchParams(kept)), { replace: true })
 }
 
 export const showOrder = (order: readonly Order[]): void =>
@@ -67,13 +96,18 @@ export const showOrder = (order: readonly Order[]): void =>
     page: null,
   })
 
-export const showColumns = (entity: Entity, names: readonly string[]): void => {
-  const isUsual =
-    names.join() ===
-    usual(entity)
-      .map(({ name }) => name)
-      .join()
-  setQuery({ columns: isUsual ? null : printNames(names) }, { replace: true })
+/** Shows these columns in this order, and remembers them in this browser. */
+export function showColumns(
+  entity: Entity,
+  names: readonly string[],
+  widths: ReadonlyMap<string, number> = viewOf(entity).widths,
+): void {
+  const isUsual = printNames(names) === printNames(usual(entity).map(({ name }) => name))
+  const kept = new URLSearchParams()
+  if (!isUsual) kept.set('columns', printNames(names))
+  if (widths.size > 0) kept.set('widths', printNames([...widths].map(([name, width]) => `${name}:${width}`)))
+  remember(`columns.${entity.name}`, kept.size === 0 ? null : String(kept))
+  setQuery(Object.fromEntries(layout.map(name => [name, kept.get(name)])), { replace: true })
 }
 
 export const showCondition = (condition: string, how?: { readonly replace?: boolean }): void =>
