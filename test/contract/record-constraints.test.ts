@@ -53,7 +53,7 @@ async function write(client: Client, method: string, path: string, body?: unknow
   return [response.status, text === '' ? null : JSON.parse(text)]
 }
 
-test('R10 a record that lacks a value gets the default, or is refused at its field', async t => {
+test('R14 a record that lacks a value gets the default, or is refused at its field', async t => {
   const { client } = await started(t)
   const [status, made] = await write(client, 'PUT', 'artworks/9', { title: 'Hat' })
   assert.equal(status, 201, JSON.stringify(made))
@@ -80,7 +80,7 @@ test('R10 a record that lacks a value gets the default, or is refused at its fie
   assert.equal((await write(client, 'PATCH', 'artworks/7', { title: 'Ribbons', code: 'a' }))[0], 200)
 })
 
-test('R10 a record that others reference is not deleted, and the answer names them to those who may know', async t => {
+test('R14 a record that others reference is not deleted, and the answer names them to those who may know', async t => {
   const { client, root } = await started(t)
   const [status, problem] = await write(client, 'DELETE', 'artists/1')
   assert.equal(status, 409)
@@ -97,7 +97,7 @@ test('R10 a record that others reference is not deleted, and the answer names th
   assert.equal((await write(client, 'DELETE', 'artworks/11'))[0], 204)
 })
 
-test('R10 of many writers at once, one gets a unique value', async t => {
+test('R14 of many writers at once, one gets a unique value', async t => {
   const { client, service } = await started(t)
   const writes = Array.from({ length: 24 }, (_, n) =>
     write(client, 'PUT', `artworks/${100 + n}`, { title: `${n}`, code: `c${n % 3}` }),
@@ -111,7 +111,7 @@ test('R10 of many writers at once, one gets a unique value', async t => {
   assert.deepEqual(codes.toSorted(), ['a', 'c0', 'c1', 'c2'])
 })
 
-test('R10 a record that is referenced and deleted at once stays, or was never referenced', async t => {
+test('R14 a record that is referenced and deleted at once stays, or was never referenced', async t => {
   const { client, service } = await started(t)
   for (let n = 0; n < 12; n++) {
     const id = 1_000 + n
@@ -128,4 +128,35 @@ test('R10 a record that is referenced and deleted at once stays, or was never re
   const artists = new Set((await list<{ id: number }>(service.client(), 'artists')).map(({ id }) => id))
   for (const { artist_id: id } of await list<{ artist_id?: number | null }>(service.client(), 'artworks'))
     assert.ok(id === undefined || id === null || artists.has(id))
+})
+
+test('R14 R10 several records that are changed in one step are held to what is declared, too', async t => {
+  const { client } = await started(t)
+  const change = (query: string, body: unknown) =>
+    write(client, 'PATCH', `artworks?${new URLSearchParams({ query })}`, body)
+  for (const [body, pointer] of [
+    [{ code: 'b' }, undefined],
+    [{ artist_id: 99 }, '/artist_id'],
+    [{ state: 'lost' }, '/state'],
+  ] as const) {
+    const [status, problem] = await change('["null?", "id", false]', body)
+    assert.equal(status, 422, JSON.stringify(problem))
+    assert.equal(problem.pointer, pointer)
+    assert.match(problem.detail, /^The record "[78]": .*Nothing was changed\.$/)
+  }
+  assert.deepEqual(
+    (await list(client, 'artworks')).map(({ code, artist_id }) => [code, artist_id]),
+    [
+      ['a', 1],
+      [null, null],
+    ],
+  )
+  const [status, answer] = await change('["=", "id", 8]', { code: 'b', artist_id: 2 })
+  assert.deepEqual([status, answer.changed], [200, 1])
+  const [referenced] = await write(
+    client,
+    'DELETE',
+    `artists?${new URLSearchParams({ query: '["=", "id", 2]' })}`,
+  )
+  assert.equal(referenced, 409)
 })

@@ -38,7 +38,7 @@ const several = {
     expected: parameter(count),
     undo: parameter(flag),
   },
-  problems: [...refused, 'unsupported-media-type'],
+  problems: [...refused, 'unsupported-media-type', 'record-referenced'],
 } as const satisfies Partial<Contracts[string]>
 /** Records to write in one step. `record: null` deletes one; `etag: null` wants none to be there. */
 const Writes = closed({
