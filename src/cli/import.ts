@@ -2,25 +2,26 @@ import { readFileSync } from 'node:fs'
 import { Command, InvalidArgumentError } from 'commander'
 import { percent } from '../admin/processes/processes.ts'
 import type { ChangeKind } from '../import/change-plan.ts'
-import { type Delimiter, nameOf } from '../import/delimiters.ts'
+import type { Delimiter } from '../import/delimiters.ts'
 import type { Encoding } from '../import/encodings.ts'
-import type { Findings } from '../import/field-list.ts'
+import { RefusedImport } from '../import/faults.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
-import type { Looks } from '../import/local-forms.ts'
 import { type Loss, lossInWords } from '../import/loss.ts'
 import * as options from '../import/options.ts'
+import { preview } from '../import/preview.ts'
 import type { HowRead } from '../import/reading-options.ts'
 import { chooseRecipe, keptBy, optionsOf, parseRecipe } from '../import/recipe.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import { Interrupted } from '../lib/errors.ts'
 import { systemReason } from '../lib/system-errors.ts'
-import type { Field, FieldType } from '../model/entities.ts'
+import type { Entity, FieldType } from '../model/entities.ts'
 import type { Run } from '../model/processes.ts'
 import type { Recipe } from '../model/recipes.ts'
 import { Failure, Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
+import { describe, describeChanges, describePreview, wayOf } from './import-report.ts'
 import { asProcess, showProgress } from './long-work.ts'
-import { printable, say, table } from './output.ts'
+import { say } from './output.ts'
 import { entityReadOption, entityRule, parseReadRule } from './read-rule.ts'
 import { commandEvent, withStoreOrNew } from './store.ts'
 
@@ -38,6 +39,7 @@ interface Options {
   readonly decimalComma?: boolean
   readonly dayFirst?: boolean
   readonly recipe?: string
+  readonly dryRun?: boolean
   readonly json?: boolean
 }
 
@@ -86,6 +88,10 @@ export function importCommand(): Command {
       '--recipe <file>',
       'a recipe that says how the file is read, kept with the entity for its next imports (default: the one that it has, unless options say how the file is read)',
     )
+    .option(
+      '--dry-run',
+      'say what the import would change and why fields have their types, and change nothing',
+    )
     .option(...entityReadOption)
     .option('--json', 'print the report as JSON')
     .action((file: string, options: Options) => {
@@ -127,7 +133,8 @@ function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
       const before = (await entities.all()).get(options.entity)
       const chosen = chooseRecipe(given, flagsOf(options), before?.recipe)
       const { types, collations, reading } = optionsOf(chosen.recipe)
-      const keys = options.key ?? (kind === undefined || given ? chosen.recipe.key : undefined)
+      const kept = chosen.recipe.key ?? (chosen.isKept ? [keyOf(before)].flat() : undefined)
+      const keys = options.key ?? (kind === undefined || given ? kept : undefined)
       if (kind === undefined && keys === undefined)
         throw new Misuse('--key is missing: it names the field that identifies a record, or several')
       const [first, ...more] = keys ?? []
@@ -158,6 +165,24 @@ function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
           },
           both,
         )
+      }
+      if (options.dryRun) {
+        if (file === '-' && kind !== undefined)
+          throw new Misuse('--dry-run reads changes twice: give a file instead of -')
+        const found = await preview(
+          path,
+          entities,
+          {
+            ...{ name: options.entity, types, collations, reading, signal: interruption.signal },
+            ...(kind === undefined ? { key } : { kind, key: keys ? key : keyOf(before) }),
+          },
+          progress.update,
+        )
+        progress.stop()
+        say(options.json ? JSON.stringify(found, null, 2) : describePreview(found))
+        if (found.faults.length > 0)
+          throw new RefusedImport({ faults: found.faults, more: found.moreFaults, isCut: false })
+        return
       }
       const parameters = { entity: options.entity, file, ...(kind && { kind }) }
       const report = await asProcess(storage, { kind: 'import', parameters }, work, countsOf)
@@ -192,6 +217,8 @@ export function recipeOfFile(path: string): Recipe {
   }
 }
 
+const keyOf = (entity: Entity | undefined): Entity['key'] => entity?.key ?? []
+
 /** True if there was a version before, and it may be another one. */
 const hasReplaced = (report: ImportReport | ReviseReport) =>
   'inserted' in report ? report.inserted + report.replaced + report.deleted > 0 : report.loss !== undefined
@@ -209,38 +236,6 @@ const countsOf = (report: (ImportReport & HowRead) | ReviseReport) =>
 const flagsOf = ({ type, collation, delimiter, encoding, decimalComma, dayFirst }: Options) => ({
   ...{ types: type, collations: collation, delimiter, encoding, decimalComma, dayFirst },
 })
-
-function describe(report: ImportReport & HowRead): string {
-  const { entity, read, records, fields, milliseconds } = report
-  return [
-    table(
-      ['FIELD', 'TYPE', 'NULLS'],
-      fields.map(field => [
-        field.name,
-        field.collation === undefined ? field.type : `${field.type} (${field.collation})`,
-        field.nulls,
-      ]),
-    ),
-    '',
-    ...fields.flatMap(reasonForJson),
-    ...fields.flatMap(reasonForText),
-    ...looksOf(fields),
-    ...wayInWords(report),
-    `Imported ${records.toLocaleString('en')} records into ${entity} in ${(milliseconds / 1000).toFixed(1)} s.`,
-    `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
-  ].join('\n')
-}
-
-function describeChanges({ entity, read, milliseconds, ...report }: ReviseReport): string {
-  const counted = (['inserted', 'replaced', 'deleted'] as const)
-    .filter(what => report[what] > 0)
-    .map(what => `${report[what].toLocaleString('en')} ${what}`)
-  const unchanged = report.unchanged > 0 ? `, ${report.unchanged.toLocaleString('en')} without a change` : ''
-  return [
-    `${entity}: ${counted.join(', ') || 'nothing changed'}${unchanged}, in ${(milliseconds / 1000).toFixed(1)} s. It has ${report.records.toLocaleString('en')} records.`,
-    `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
-  ].join('\n')
-}
 
 /** The options of `carrel import` whose values are checked. Commander passes in what was parsed so far. */
 
@@ -260,60 +255,3 @@ const addType = forCommander(options.addType)
 const addCollation = forCommander(options.addCollation)
 const readDelimiter = forCommander(options.readDelimiter)
 const readEncoding = forCommander(options.readEncoding)
-
-/** Explains why a field is JSON, because a few values may change how a whole field sorts. */
-const reasonForJson = ({ name, mix }: Field & Findings): string[] =>
-  mix === undefined
-    ? []
-    : [
-        `${printable(name)} is json, because line ${mix.line} has ${words[mix.kind]} and line ${mix.earlier.line} ${words[mix.earlier.kind]}; \`--type ${printable(name)}=text\` would make it text.`,
-      ]
-
-/** Warns of numbers that may be meant as text, such as those of objects. */
-const reasonForText = ({ name, digits }: Field & Findings): string[] =>
-  digits === undefined
-    ? []
-    : [
-        `${printable(name)}: line ${digits.earlier.line} has ${digits.earlier.text} and line ${digits.line} ${digits.text}, which are equal numbers; \`--type ${printable(name)}=text\` would tell them apart.`,
-      ]
-
-/** Maximum number of fields that a message names. */
-const maxFields = 10
-
-const looksOf = (fields: readonly (Field & Findings)[]): string[] =>
-  (['decimal-comma', 'day-first'] as const).flatMap(looks => {
-    const names = fields.filter(field => field.looks === looks).map(({ name }) => printable(name))
-    const [what, become] = looksInWords[looks]
-    const more = names.length - maxFields
-    const named = `${names.slice(0, maxFields).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-    return names.length === 0
-      ? []
-      : [`${named}: text that looks like ${what}; \`--${looks}\` would make it ${become}.`]
-  })
-
-const looksInWords: Readonly<Record<Looks, readonly [what: string, become: string]>> = {
-  'decimal-comma': ['numbers with decimal commas', 'numbers'],
-  'day-first': ['dates with the day first', 'dates such as 2024-12-31'],
-}
-
-/** Returns the delimiter and the encoding of a file, except a comma and UTF-8. */
-export const wayOf = ({ delimiter, encoding }: HowRead) => ({
-  ...(delimiter !== null && delimiter !== ',' && { delimiter: nameOf(delimiter) }),
-  ...(encoding !== 'utf-8' && { encoding }),
-})
-
-const wayInWords = ({ delimiter, encoding }: HowRead): string[] => [
-  ...(delimiter !== null && delimiter !== ','
-    ? [`Cells are separated by a ${nameOf(delimiter)}; \`--delimiter comma\` would read another table.`]
-    : []),
-  ...(encoding === 'utf-8' ? [] : [`The file is ${encoding}.`]),
-]
-
-const words: Readonly<Record<FieldType, string>> = {
-  integer: 'an integer',
-  number: 'a number',
-  boolean: 'a boolean',
-  'date-time': 'a date-time',
-  text: 'text',
-  json: 'an array or object',
-}

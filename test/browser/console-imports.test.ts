@@ -46,7 +46,7 @@ testOn(
     await give(page, 'Sheets.csv', messy(40))
     await page.getByText('40 records, no faults (CSV, semicolons)').waitFor()
     await row(page, 'Preis')
-      .getByText('36 numbers with decimal comma; 4 other texts, first on line 6: “n/a”')
+      .getByText('numbers with decimal comma: 36; other texts: 4, first on line 6: “n/a”')
       .waitFor()
     await takePicture(page, 'import-offers-1440-light')
     await assertAccessible(page, 'offers')

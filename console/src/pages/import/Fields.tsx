@@ -197,7 +197,7 @@ function Reason({ field }: { readonly field: PreviewField }): JSX.Element | null
     return (
       <span>
         {kinds.map(({ kind, count, line, example }, at) => {
-          const counted = `${formatNumber(count)} ${a(`import.kind.${kind as Kind}`)}`
+          const counted = `${a(`import.kind.${kind as Kind}`)}: ${formatNumber(count)}`
           const more = kind === 'text' ? texts.length - 1 + moreTexts : 0
           return (
             <span key={kind}>
@@ -311,7 +311,14 @@ function Change({
             />
           </Field>
         )}
-        <EmptyTexts value={empty} onChange={setEmpty} />
+        <Field label={a('import.empty')}>
+          <textarea
+            rows={3}
+            spellcheck={false}
+            value={empty}
+            onInput={event => setEmpty(event.currentTarget.value)}
+          />
+        </Field>
         {offered.length > 0 && (
           <div class="row">
             {offered.slice(0, 10).map(({ text, count }) => (
@@ -336,25 +343,5 @@ function Change({
         </div>
       </div>
     </Dialog>
-  )
-}
-
-function EmptyTexts({
-  value,
-  onChange,
-}: {
-  readonly value: string
-  readonly onChange: (value: string) => void
-}): JSX.Element {
-  return (
-    <label class="field">
-      <span>{a('import.empty')}</span>
-      <textarea
-        rows={3}
-        spellcheck={false}
-        value={value}
-        onInput={event => onChange(event.currentTarget.value)}
-      />
-    </label>
   )
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { save } from '../../parts/save.ts'
 import { ProblemNotice } from '../../parts/states.tsx'
@@ -15,13 +15,12 @@ interface Parts {
 /** The recipe that all choices make: shown, saved as a file, taken from one, and begun anew. */
 export function KeptRecipe({ wanted, isKept, onChange }: Parts): JSX.Element {
   const { recipe, entity } = wanted
-  const input = useRef<HTMLInputElement>(null)
   const [problem, setProblem] = useState<unknown>()
   const json = JSON.stringify(recipe, null, 2)
-  const take = async (file: File | undefined) => {
+  const take = async (file: File) => {
     setProblem(undefined)
     try {
-      if (file) onChange(JSON.parse(await file.text()) as Recipe)
+      onChange(JSON.parse(await file.text()) as Recipe)
     } catch {
       setProblem(new Error(a('import.recipe.bad')))
     }
@@ -46,26 +45,26 @@ export function KeptRecipe({ wanted, isKept, onChange }: Parts): JSX.Element {
         >
           {a('import.recipe.save')}
         </button>
-        <button type="button" class="button" onClick={() => input.current?.click()}>
+        <button type="button" class="button" onClick={() => chooseFile(take)}>
           {a('import.recipe.take')}
         </button>
         <button type="button" class="button" onClick={anew}>
           {a('import.recipe.anew')}
         </button>
-        <input
-          ref={input}
-          class="sr-only"
-          type="file"
-          tabIndex={-1}
-          aria-hidden="true"
-          accept=".json,application/json"
-          onChange={event => {
-            void take(event.currentTarget.files?.[0])
-            event.currentTarget.value = ''
-          }}
-        />
       </div>
       <ProblemNotice problem={problem} />
     </section>
   )
+}
+
+/** Opens the browser's file dialog. */
+function chooseFile(onChosen: (file: File) => Promise<void>): void {
+  const input = document.createElement('input')
+  input.type = 'file'
+  input.accept = '.json,application/json'
+  input.onchange = () => {
+    const [file] = input.files ?? []
+    if (file) void onChosen(file)
+  }
+  input.click()
 }
