@@ -12,6 +12,7 @@ import { openSocket } from '../support/clients/raw.ts'
 import { createDatabase } from '../support/service/databases.ts'
 import { engineIn, test, testOn, useDatabase } from '../support/service/engines.ts'
 import {
+  asTerminal,
   carrel,
   carrelProcess,
   cleanEnvironment,
@@ -26,9 +27,6 @@ import { endings } from '../support/service/workers.ts'
 
 const ruth = 'ruth@example.org'
 
-/** Makes a process treat a stream as a terminal. */
-const asTerminal = (name: 'stdout' | 'stderr') =>
-  `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process.${name}, 'isTTY', { value: true })`)}`
 const onTerminal = asTerminal('stdout')
 
 /** Options with a log on standard output and a terminal on standard error. */

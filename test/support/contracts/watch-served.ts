@@ -77,6 +77,7 @@ const wildcards: Readonly<Record<string, string>> = {
   '/api/query/v4/:entity/:key': '/api/query/v4/:entity/*',
   '/api/query/v4/:entity/:key/:related': '/api/query/v4/:entity/*',
   '/api/query/v4/:entity/:key/:related/:value': '/api/query/v4/:entity/*',
+  '/console/:page': '/console/*',
   '/metrics/v2/read/:name': '/metrics/v2/read/*',
 }
 

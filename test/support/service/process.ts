@@ -186,6 +186,9 @@ interface ServeOptions {
   readonly waitsForWorkers?: boolean
 }
 
+/** Makes a process treat a stream as a terminal. */
+export const asTerminal = (name: 'stdout' | 'stderr') =>
+  `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process.${name}, 'isTTY', { value: true })`)}`
 /**
  * Starts `carrel serve` on a free port and waits until it answers and all workers run. There is one worker,
  * whatever the number of processors, unless the settings ask for more. The process is gone at the end of the
