@@ -5,12 +5,14 @@
  * Each compressible file is also stored compressed at the highest level, so that the service only has to
  * choose one.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const folder = import.meta.dirname
 const assets = join(folder, 'dist/assets')
+/** The modules of `@carrel/client` for pages without a build, which the service sends, too (CL15). */
+const [modules, sent] = [join(folder, '../packages/client/dist/browser'), join(folder, 'dist/client')]
 /** File types that are worth compressing; pictures and fonts are compressed already. */
 const compressible = new Set(['.js', '.mjs', '.css', '.svg', '.wasm'])
 
@@ -19,7 +21,9 @@ async function main() {
   if (!existsSync(join(folder, '../node_modules/vite'))) return
   const { build } = await import('vite')
   await build({ root: folder, configFile: join(folder, 'vite.config.ts'), logLevel: 'warn' })
-  for (const name of readdirSync(assets)) if (compressible.has(extname(name))) compress(join(assets, name))
+  cpSync(modules, sent, { recursive: true })
+  for (const place of [assets, sent])
+    for (const name of readdirSync(place)) if (compressible.has(extname(name))) compress(join(place, name))
 }
 
 function compress(path) {

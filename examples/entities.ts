@@ -50,7 +50,7 @@ export interface Bitstreams {
   readonly created: Instant
 }
 
-/** letters, by id. */
+/** letters, by id. Letters of fifteen writers. Everybody may read them, and Curators may change them. */
 export interface Letters {
   readonly id: number
   readonly shelfmark: string
@@ -66,7 +66,7 @@ export interface Letters {
   readonly subjects: Json
 }
 
-/** visits, by id. */
+/** visits, by id. Visits to the reading room. Everybody who is logged in may read them. */
 export interface Visits {
   readonly id: number
   readonly letter: number

@@ -47,4 +47,18 @@ export const contracts = {
     },
     problems: ['not-found'],
   },
+  sendClientModule: {
+    summary: 'Modules of the client, for pages without a build',
+    description:
+      '`index.js` is what pages import first; others are `downloads.js`, `uploads.js` and `processes.js`.',
+    tag: 'Start',
+    answers: {
+      200: answer(
+        'The module.',
+        { 'text/javascript': text },
+        { 'Content-Encoding': Type.Optional(text), 'Cross-Origin-Resource-Policy': text },
+      ),
+    },
+    problems: ['not-found'],
+  },
 } as const satisfies Contracts

@@ -22,7 +22,6 @@ interface Parts {
 }
 
 const route = contractsIn(() => import('./contracts.ts'))
-/** Callers aren't identified, because the same is sent to everyone. */
 
 /**
  * Allows nothing from elsewhere, nothing inline, no frames (CO3). `blob:` is a file that the page itself has
@@ -82,15 +81,23 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
   routesOf(app).get('/console/*', { config: { access, contracts: { ':page': contract } } }, sendPage)
   const asset = { config: { ...route('sendConsoleAsset', outside()).config, isAsset: true } }
   routesOf(app).get<{ Params: { name: string } }>('/console/assets/:name', asset, async (request, reply) => {
-    const found = await built?.asset(request.params.name, acceptedEncodings(request, encodings))
+    const found = await built?.assets(request.params.name, acceptedEncodings(request, encodings))
     if (!found) throw new Problem('not-found', 'There is no such file of the console.')
-    if (found.encoding) reply.header('content-encoding', found.encoding)
-    return reply
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .header('vary', 'Accept-Encoding')
-      .type(found.type)
-      .send(found.body)
+    return send(found, reply.header('cache-control', 'public, max-age=31536000, immutable'))
   })
+  const module = { config: { ...route('sendClientModule', outside()).config, isAsset: true } }
+  routesOf(app).get<{ Params: { name: string } }>('/console/client/:name', module, async (request, reply) => {
+    const found = await built?.modules(request.params.name, acceptedEncodings(request, encodings))
+    if (!found) throw new Problem('not-found', 'The client has no such module; begin with index.js.')
+    // Pages of any origin may load what is public; what they may ask for is another matter (CORS).
+    reply.header('access-control-allow-origin', '*').header('cross-origin-resource-policy', 'cross-origin')
+    return send(found, reply.header('cache-control', 'public, max-age=3600'))
+  })
+}
+
+function send({ encoding, type, body }: Asset, reply: FastifyReply): FastifyReply {
+  if (encoding) reply.header('content-encoding', encoding)
+  return reply.header('vary', 'Accept-Encoding').type(type).send(body)
 }
 
 /** Makes the page with paths of the configured base URL, so that the console works below any path (CO1). */
@@ -121,9 +128,13 @@ function providerNames({ singleSignOn }: Pick<Config, 'singleSignOn'>): Readonly
 export interface Built {
   /** The page, with `{base}` in place of the path of the console. */
   readonly page: string
-  /** @returns undefined if there is no such file */
-  asset(name: string, accepted: readonly Encoding[]): Promise<Asset | undefined>
+  readonly assets: FilesIn
+  /** The modules of `@carrel/client`. */
+  readonly modules: FilesIn
 }
+
+/** @returns undefined if there is no such file */
+type FilesIn = (name: string, accepted: readonly Encoding[]) => Promise<Asset | undefined>
 
 interface Asset {
   readonly body: Buffer
@@ -150,27 +161,28 @@ export const builtFolder: string = join(root, 'console/dist')
 
 /** @returns undefined if the console was not built */
 export function readBuilt(folder: string): Built | undefined {
-  let page: string
-  let names: ReadonlySet<string>
   try {
-    page = readFileSync(join(folder, 'index.html'), 'utf8')
-    names = new Set(readdirSync(join(folder, 'assets')))
+    return {
+      page: readFileSync(join(folder, 'index.html'), 'utf8'),
+      assets: filesIn(join(folder, 'assets')),
+      modules: filesIn(join(folder, 'client')),
+    }
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error
   }
-  return {
-    page,
-    // A name that wasn't listed is never opened, so that no name leads out of the folder.
-    asset: async (name, accepted) => {
-      const type = types[extname(name)]
-      if (type === undefined || !names.has(name)) return undefined
-      const encoding = accepted.find(one => names.has(name + suffixes[one]))
-      const file = encoding === undefined ? name : name + suffixes[encoding]
-      // The file is gone if the console is built while the service runs: the page that named it is out of
-      // date.
-      const body = await unlessMissing(readFile(join(folder, 'assets', file)))
-      return body && { body, type, encoding }
-    },
+}
+
+function filesIn(folder: string): FilesIn {
+  const names: ReadonlySet<string> = new Set(readdirSync(folder))
+  // A name that wasn't listed is never opened, so that no name leads out of the folder.
+  return async (name, accepted) => {
+    const type = types[extname(name)]
+    if (type === undefined || !names.has(name)) return undefined
+    const encoding = accepted.find(one => names.has(name + suffixes[one]))
+    const file = encoding === undefined ? name : name + suffixes[encoding]
+    // The file is gone if the console is built while the service runs: the page that named it is out of date.
+    const body = await unlessMissing(readFile(join(folder, file)))
+    return body && { body, type, encoding }
   }
 }

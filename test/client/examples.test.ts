@@ -5,7 +5,6 @@ import type { TestContext } from 'node:test'
 import type { Page as Tab } from 'playwright-core'
 import { build } from 'vite'
 import { assertCount, openBrowser } from '../support/clients/browser.ts'
-import { bundle, entries } from '../support/clients/bundles.ts'
 import { startDemoService } from '../support/data/demo.ts'
 import { testOn } from '../support/service/engines.ts'
 import { type Page, startFaultyLine } from '../support/service/faulty-line.ts'
@@ -85,9 +84,8 @@ testOn('sqlite', 'CL13 the script says from where someone wrote, and reads what 
 
 testOn(
   'sqlite',
-  'CL13 the page without a build step logs in, searches, turns pages and logs out',
+  'CL13 CL15 the page without a build step loads the client from the service, logs in, searches, turns pages and logs out',
   async t => {
-    const folder = '/packages/client/dist/browser'
     const { service, ui } = await startDemo(
       t,
       new Map<string, Page>([
@@ -95,10 +93,6 @@ testOn(
           '/examples/page/',
           { type: 'text/html', body: readFileSync(join(repository, 'examples/page/index.html')) },
         ],
-        ...[...(await bundle(entries))].map(([name, body]): [string, Page] => [
-          `${folder}/${name}`,
-          { type: 'text/javascript', body },
-        ]),
       ]),
     )
     await givePassword(service)

@@ -118,21 +118,35 @@ test('CO2 files are sent as they were built, and one that was not built is said 
   assert.equal(readBuilt(folder), undefined)
   const built = readBuilt(join(import.meta.dirname, '../../console/dist'))
   const [, script = ''] = /src="\.\/assets\/([^"]+)"/.exec(built?.page ?? '') ?? []
-  const plain = await built?.asset(script, [])
+  const plain = await built?.assets(script, [])
   const packed = { br: brotliDecompressSync, gzip: gunzipSync }
   for (const encoding of ['br', 'gzip'] as const) {
-    const asset = await built?.asset(script, [encoding])
+    const asset = await built?.assets(script, [encoding])
     assert.equal(asset?.encoding, encoding)
     assert.deepEqual(packed[encoding](asset?.body ?? Buffer.alloc(0)), plain?.body)
   }
   writeFileSync(join(folder, 'index.html'), '')
   assert.equal(readBuilt(folder), undefined, 'a page without its files')
-  mkdirSync(join(folder, 'assets'))
+  for (const name of ['assets', 'client']) mkdirSync(join(folder, name))
   writeFileSync(join(folder, 'assets', 'a.js'), '1')
   const older = readBuilt(folder)
-  assert.equal(String((await older?.asset('a.js', []))?.body), '1')
+  assert.equal(String((await older?.assets('a.js', []))?.body), '1')
   rmSync(join(folder, 'assets', 'a.js'))
-  assert.equal(await older?.asset('a.js', []), undefined, 'built while the service runs')
+  assert.equal(await older?.assets('a.js', []), undefined, 'built while the service runs')
+})
+
+test('CL15 the modules of the client are sent to pages of any origin, and no other file is', async t => {
+  const { address } = await startService(t)
+  const module = await fetch(`${address}/console/client/index.js`, {
+    headers: { origin: 'https://pages.example' },
+  })
+  assert.equal(module.status, 200)
+  assert.match(module.headers.get('content-type') ?? '', /^text\/javascript/)
+  assert.equal(module.headers.get('access-control-allow-origin'), '*')
+  assert.equal(module.headers.get('access-control-allow-credentials'), null)
+  assert.match(await module.text(), /createClient/)
+  for (const name of ['licenses.md', '..%2Findex.html', '..%2F..%2Fpackage.json', 'nix.js'])
+    assert.equal((await fetch(`${address}/console/client/${name}`)).status, 404, name)
 })
 
 test('CO3 the policy of the page allows nothing inline, nothing from elsewhere, and no frames', async t => {
