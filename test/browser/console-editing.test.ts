@@ -199,6 +199,7 @@ testOnOne(
   'CO10 several records, ticked or all that the filter finds, are changed together, deleted and undone',
   async t => {
     const { desk, page, other } = await open(t)
+    desk.expectRefusals()
     await desk.open(`entities/letters?q=${encodeURIComponent('place = "Basel"')}`)
     await button(page, 'Edit').click()
     await page.getByLabel('Choose 3', { exact: true }).check()
@@ -227,7 +228,6 @@ testOnOne(
     await button(page, 'Delete…').click()
     await dialog(page).getByText('60 records are deleted.').waitFor()
     // Another one is found meanwhile: nothing is deleted that was not shown.
-    desk.expectRefusals()
     await changeElsewhere(other, 1, { place: 'Basel' })
     await button(dialog(page), 'Delete 60 records').click()
     await dialog(page).getByRole('alert').waitFor()
