@@ -6,6 +6,7 @@ import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts
 import type { Client } from '../support/clients/client.ts'
 import { deleteRecord, putRecord } from '../support/data/record-writes.ts'
 import { ruthEmail } from '../support/data/ruth.ts'
+import { verify } from '../support/data/trail.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
@@ -222,6 +223,47 @@ test('R10 hostile requests are refused and change nothing', async t => {
     'record-refused',
   )
   assert.deepEqual(await list(client), before)
+})
+
+test('R10 ten thousand records are changed in one step and undone, in a trail that verifies, and one more is refused', async t => {
+  const { service, client } = await started(t)
+  const many = (count: number) => Array.from({ length: count }, (_, id) => ({ id, title: `Title ${id}` }))
+  for (const [name, count] of [
+    ['many', 10_000],
+    ['more', 10_001],
+  ] as const) {
+    await service.addRecords(name, 'id', many(count))
+    await service.storage.entities.changeWriteRule(name, 'eperson', commandEvent('entity.writers'))
+  }
+  const query = encodeURIComponent('["null?", "id", false]')
+  const send = (name: string, method: string, more: string, type?: string, body?: string) =>
+    client.request(`/api/query/v4/${name}?${more}`, {
+      method,
+      ...(type !== undefined && { headers: { 'content-type': type } }),
+      ...(body !== undefined && { body }),
+    })
+  const title = '{"title":"One for all"}'
+  await assertProblem(await send('more', 'PATCH', `query=${query}`, mergePatch, title), 422, 'record-refused')
+  await assertProblem(await send('more', 'DELETE', `query=${query}`), 422, 'record-refused')
+  const changed = await answered(await send('many', 'PATCH', `query=${query}&undo=true`, mergePatch, title))
+  assert.equal(changed.changed, 10_000)
+  const total = async (condition: string) =>
+    Number(
+      (
+        await client.get(
+          `/api/query/v4/many?include_total=true&limit=1&query=${encodeURIComponent(condition)}`,
+        )
+      ).headers.get('x-records'),
+    )
+  assert.equal(await total('["=", "title", "One for all"]'), 10_000)
+  const undo = JSON.stringify(changed.undo)
+  assert.equal((await answered(await send('many', 'PATCH', '', 'application/json', undo))).changed, 10_000)
+  assert.equal(await total('["=", "title", "Title 9999"]'), 1)
+  // Events that were added together are a chain like others.
+  await putRecord(client, 'many', 3, { title: 'Three' })
+  const verdict = await verify(service.storage)
+  assert.deepEqual(verdict.faults, [])
+  assert.ok(verdict.events > 20_000)
 })
 
 test('R11 a dry run says what would be changed; a count that isn’t there any more stops the change', async t => {

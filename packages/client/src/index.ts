@@ -20,20 +20,9 @@ export type {
   Specification,
   Subquery,
 } from './query.ts'
-export type {
-  Changed,
-  Description,
-  Entity,
-  Found,
-  Operation,
-  Page,
-  Precondition,
-  Query,
-  RecordEvent,
-  Together,
-  Write,
-} from './records.ts'
+export type { Description, Entity, Found, Page, Precondition, Query } from './records.ts'
 export type { Request } from './routes.ts'
 export type { Session, SessionListener } from './session.ts'
+export type { Changed, Operation, RecordEvent, Together, Write } from './several.ts'
 export type { TokenStorage } from './storage.ts'
 export type { Retries, Send } from './transport.ts'

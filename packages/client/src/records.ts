@@ -2,7 +2,14 @@ import { toJson } from './json.ts'
 import { linesOf } from './lines.ts'
 import { type Asked, askedBy, type Column, type Json, type Row, type Specification } from './query.ts'
 import type { Requests } from './routes.ts'
-import type { Send } from './transport.ts'
+import {
+  type Changed,
+  type Operation,
+  type RecordEvent,
+  type Together,
+  together,
+  type Write,
+} from './several.ts'
 
 /** An entity as the service describes it. */
 export interface Description {
@@ -82,48 +89,6 @@ export interface Precondition {
   /** `*` writes only if the record does not exist yet. */
   readonly ifNoneMatch?: '*'
   readonly signal?: AbortSignal
-}
-
-/** Options of a change of several records. */
-export interface Together {
-  /** true only tells what would be changed. */
-  readonly dryRun?: boolean
-  /** The number of records that there must be. */
-  readonly expected?: number
-  /** true to get the list for `write` that takes the change back. */
-  readonly undo?: boolean
-  readonly signal?: AbortSignal
-}
-
-/** The write of one record among several. */
-export interface Write<T> {
-  readonly key: string
-  /** The entity tag that it must have; null: it must not be there. */
-  readonly etag?: string | null
-  /** The whole record; null deletes it. */
-  readonly record?: T | null
-  /** A merge patch or a list of operations, in place of the whole record. */
-  readonly patch?: { readonly [F in keyof T]?: T[F] | null } | readonly Operation[]
-}
-
-/** What was changed, or would be. */
-export interface Changed<T> {
-  readonly count: number
-  readonly changed: number
-  readonly dry_run: boolean
-  /** The first of them. */
-  readonly records: readonly { readonly key: string; readonly before: T | null; readonly after: T | null }[]
-  readonly undo?: { readonly records: readonly Write<T>[] }
-}
-
-/** A change in the history of a record. */
-export interface RecordEvent {
-  readonly id: number
-  readonly time: string
-  readonly event: string
-  /** The email address of who has written it. */
-  readonly by: string | null
-  readonly changes: { readonly before: object | null; readonly after: object | null } | null
 }
 
 /** Maximum length of an address; longer queries are sent in a body. */
@@ -243,12 +208,18 @@ export class Entity<T, E> {
     options: Together = {},
   ): Promise<Changed<T>> {
     const type = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json'
-    return this.#together('PATCH', { query, ...options }, { headers: { 'content-type': type }, json: patch })
+    return together(
+      this.#client,
+      this.#base,
+      'PATCH',
+      { query, ...options },
+      { headers: { 'content-type': type }, json: patch },
+    )
   }
 
   /** Deletes all records that a query finds, in one step. */
   async deleteAll(query: string | Json, options: Together = {}): Promise<Changed<T>> {
-    return this.#together('DELETE', { query, ...options }, {})
+    return together(this.#client, this.#base, 'DELETE', { query, ...options })
   }
 
   /**
@@ -256,25 +227,7 @@ export class Entity<T, E> {
    * @throws CarrelProblem `precondition-failed` with the `keys` of those that have another tag
    */
   async write(records: readonly Write<T>[], options: Omit<Together, 'expected'> = {}): Promise<Changed<T>> {
-    return this.#together('PATCH', options, { json: { records } })
-  }
-
-  async #together(
-    method: string,
-    { query, dryRun, expected, undo, signal }: Together & { readonly query?: string | Json },
-    given: Pick<Send, 'headers' | 'json'>,
-  ): Promise<Changed<T>> {
-    const response = await this.#client.request(method, this.#base, {
-      ...given,
-      signal,
-      query: {
-        query: query === undefined || typeof query === 'string' ? query : toJson(query),
-        dry_run: dryRun,
-        expected,
-        undo,
-      },
-    })
-    return this.#client.parse(await response.text()) as Changed<T>
+    return together(this.#client, this.#base, 'PATCH', options, { json: { records } })
   }
 
   /** Lists who has written a record and what differed, newest first. @param before the id of a change */
@@ -315,13 +268,6 @@ export class Entity<T, E> {
       : String(key)
     return `${this.#base}/${encodeURIComponent(text)}`
   }
-}
-
-export interface Operation {
-  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test'
-  readonly path: string
-  readonly from?: string
-  readonly value?: unknown
 }
 
 const conditions = ({ ifMatch, ifNoneMatch, signal }: Precondition) => ({

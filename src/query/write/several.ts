@@ -63,13 +63,15 @@ const names = { PATCH: 'changeRecords', DELETE: 'deleteRecords' } as const
 
 /** A record that is to be changed. */
 interface Target {
-  readonly key: string
+  /** undefined: it is in the record, which a query has found. */
+  readonly key: string | undefined
   readonly before: string | undefined
   readonly change: Change
 }
 
 /** What becomes of a record. */
 interface Made extends Target {
+  readonly key: string
   readonly after: string | null
   readonly write: Omit<RecordWrite, 'entity' | 'before'>
   readonly object: string
@@ -160,7 +162,7 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
     const { body } = await entities.list({ ...plan, page }, viewerOf(request.caller), 'ndjson', client)
     const lines = await linesOf(body)
     if (lines.length > maxTogether) throw tooMany(`The query finds more than ${records(maxTogether)}`)
-    return lines.map(before => ({ key: keyTextOf(entity, parseWritten(before) as Members), before, change }))
+    return lines.map(before => ({ key: undefined, before, change }))
   }
 
   /**
@@ -219,7 +221,7 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
         if (after) requireDifferent(seen, write)
         all.push({ ...made, write })
       } catch (error) {
-        throw about(target.key, error)
+        throw about(target.key ?? keyTextOf(entity, parseWritten(target.before ?? '{}') as Members), error)
       }
     }
     return all
@@ -228,8 +230,9 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
 
 /** Makes a change. @returns undefined if the record stays as it is. @throws Problem with the key of the record */
 function oneOf(entity: RecordEntity, target: Target): Made | undefined {
-  const { key, before, change } = target
+  const { before, change } = target
   const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
+  const key = target.key ?? keyTextOf(entity, earlier ?? {})
   const made = changed(change, entity, key, before)
   const [, nameOf] = keyPlan(entity, key)
   const name = earlier ? recordKey(entity, keyValues(entity, earlier)) : nameOf()
@@ -241,7 +244,7 @@ function oneOf(entity: RecordEntity, target: Target): Made | undefined {
   const added = before === undefined ? 1 : after === null ? -1 : 0
   const write = { key: name, values, json: after, added } as const
   return {
-    ...{ ...target, after, write, object: objectOf(entity, earlier ?? (made as Members)) },
+    ...{ ...target, key, after, write, object: objectOf(entity, earlier ?? (made as Members)) },
     changes: changesBetween(earlier ?? null, made as Members | null),
   }
 }
@@ -290,15 +293,14 @@ function answerOf(count: number, all: readonly Made[], { isDryRun, isUndoable }:
 /** Lets others have their turn. */
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-/** Collects the lines of a listing. @throws Problem 422 if they are too large */
+/** Collects the records of a listing, whose pieces are of whole records. @throws Problem 422 if they are too large */
 async function linesOf(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<readonly string[]> {
-  const pieces: Uint8Array[] = []
+  const lines: string[] = []
   let bytes = 0
   for await (const piece of body instanceof Uint8Array ? [body] : body) {
     bytes += piece.length
-    if (bytes > maxBytes + maxTogether) throw tooMany('The records are larger than 16 MiB')
-    pieces.push(piece)
+    if (bytes > maxBytes) throw tooMany('The records are larger than 16 MiB')
+    if (piece.length > 0) lines.push(...Buffer.from(piece).toString().split('\n'))
   }
-  const text = Buffer.concat(pieces).toString()
-  return text === '' ? [] : text.split('\n').filter(line => line !== '')
+  return lines
 }

@@ -1,5 +1,5 @@
 import { type AuditEvent, chainKindOf, failedLogin } from '../../model/audit-events.ts'
-import { eventRow, newChain, nothingBefore } from '../../model/trail.ts'
+import { eventHash, eventRow, newChain, nothingBefore, valuesOf } from '../../model/trail.ts'
 import { now } from '../statements/statements.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
 
@@ -96,6 +96,44 @@ function valueIn(all: Readonly<Record<string, Value>>, name: string): Value {
 export async function recordEvent(db: Connection | Pool, event: AuditEvent): Promise<void> {
   if ('statement' in db) await db.statement(connection => recordEvent(connection, event))
   else await runRecording(db, onlyEvent, event)
+}
+
+/** Number of events that are added by a statement. */
+const inStatement = 50
+
+/** Adds many events of changes in the transaction of the caller: a few statements for a hundred of them. */
+export async function recordEvents(db: Connection, events: readonly AuditEvent[]): Promise<void> {
+  const { heads, key } = db.chain
+  const head = heads.changes
+  const found = await db.rows<{ id: number }>(
+    "SELECT nextval('event_id_seq') AS id FROM generate_series(1, $1::bigint)",
+    events.length,
+  )
+  const ids = found.map(({ id }) => id).toSorted((one, other) => one - other)
+  const [time, chain] = [now(), head?.chain ?? newChain('changes')]
+  let [place, last] = [head?.place ?? 0, head?.hash ?? nothingBefore]
+  // If a statement fails, the next event begins a chain.
+  delete heads.changes
+  for (let from = 0; from < events.length; from += inStatement) {
+    const values = events.slice(from, from + inStatement).map((event, at) => {
+      const id = ids[from + at] as number
+      const row = eventRow(
+        { ...event, object: replaceNul(event.object), reason: replaceNul(event.reason) },
+        time,
+        chain,
+        ++place,
+      )
+      last = eventHash(last, id, key.current().seal(row))
+      return [id, ...valuesOf(row), row.changes, row.repeats, row.chain, row.place, last]
+    })
+    const marks = values.map((row, at) => `(${row.map((_, n) => `$${at * row.length + n + 1}`)})`)
+    await db.run(
+      `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes,
+         repeats, chain, place, hash) VALUES ${marks}`,
+      ...values.flat(),
+    )
+  }
+  heads.changes = { chain, place, hash: last }
 }
 
 /** True if a stored value could equal this text. PostgreSQL's text can't contain NUL. */

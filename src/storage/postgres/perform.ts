@@ -10,7 +10,7 @@ import {
   type Value,
 } from '../statements/statements.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
-import { recordEvent } from './events.ts'
+import { recordEvent, recordEvents } from './events.ts'
 
 /**
  * Runs statements, in the transaction of the caller if they are a change.
@@ -53,6 +53,10 @@ async function resultOf(db: Connection | Pool, step: Step, rights: { wereAsked: 
     case 'event':
       if (step.event.reliesOn && !rights.wereAsked) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)
+    case 'events':
+      if (!rights.wereAsked) throw new Error('changes did not look at their rights')
+      if (!('chain' in db)) throw new Error('events at once belong to a transaction')
+      return recordEvents(db, step.events)
     case 'key':
       return keyOn(db, step)
   }

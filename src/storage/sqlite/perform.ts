@@ -31,6 +31,10 @@ function resultOf(db: Database, step: Step, rights: { wereAsked: boolean }): unk
     case 'event':
       if (step.event.reliesOn && !rights.wereAsked) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)
+    case 'events':
+      if (!rights.wereAsked) throw new Error('changes did not look at their rights')
+      for (const event of step.events) recordEvent(db, event)
+      return undefined
     case 'key':
       return 'to' in step ? sealWith(db, step.to) : keyOf(db)
   }

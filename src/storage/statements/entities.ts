@@ -16,15 +16,7 @@ import {
   takeKept,
   trimKept,
 } from './kept-versions.ts'
-import {
-  dropChanges,
-  mayReplace,
-  recordEvents,
-  type StoredWrite,
-  takeChanges,
-  writeRecords,
-  writeTogether,
-} from './record-writes.ts'
+import { dropChanges, mayReplace, recordWriting, takeChanges } from './record-writes.ts'
 import {
   type Change,
   clock,
@@ -69,20 +61,14 @@ interface EntityChanges
   /** @returns as `Entities.versions` */
   versions(name: string, limits: KeptVersionLimits): Awaitable<readonly KeptVersion[]>
   hasOldKept(limits: KeptVersionLimits): Awaitable<boolean>
-  /** @returns as `Entities.history` */
-  history: Entities['history']
   storedVersions(): Awaitable<readonly StoredVersion[]>
-  /** @returns as `Entities.writeRecord` */
-  writeRecord(write: StoredWrite, event: AuditEvent): Promise<boolean>
-  /** @returns as `Entities.writeTogether` */
-  writeTogether(writes: readonly StoredWrite[], events: readonly AuditEvent[]): Promise<boolean>
   /** @returns as the function of this name */
   forgetRetired(versions: readonly string[]): Promise<number>
 }
 
 /** Changes of the list of entities. Engines wrap those that also involve files or tables. */
 export const entities = {
-  reads: { versions: keptVersions, hasOldKept, storedVersions, history: recordEvents },
+  reads: { ...recordWriting.reads, versions: keptVersions, hasOldKept, storedVersions },
   changes: {
     *changeReadRule(name, read, event) {
       const change = (before: Entity) => ({ ...declaredOf(before), read })
@@ -104,12 +90,7 @@ export const entities = {
       return typeof restored === 'object' ? 'restored' : restored
     },
     trimKept,
-    *writeRecord(write, event) {
-      const [outcome = false] = yield* writeRecords([{ write, event }])
-      if (typeof outcome !== 'boolean') throw outcome
-      return outcome
-    },
-    writeTogether: (writes, events) => writeTogether(writes, events),
+    ...recordWriting.changes,
     forgetRetired: versions => forgetRetired(versions),
   },
 } satisfies StatementsOf<EntityChanges>

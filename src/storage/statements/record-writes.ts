@@ -11,8 +11,20 @@ import {
   type TakenChanges,
   versionParts,
 } from '../columns/changed-entities.ts'
-import type { Agreed, RecordEntity, RecordEvent, RecordWrite, Reliance } from '../entities.ts'
-import { type Change, count, haveRights, insertAll, type Read, record, row, rows, run } from './statements.ts'
+import type { Agreed, Entities, RecordEntity, RecordWrite, Reliance } from '../entities.ts'
+import {
+  type Change,
+  count,
+  haveRights,
+  insertAll,
+  type Read,
+  record,
+  recordAll,
+  row,
+  rows,
+  run,
+  type StatementsOf,
+} from './statements.ts'
 
 /** Changes of single records (docs/decisions/0041). */
 
@@ -122,7 +134,9 @@ export function* writeRecords(
   }
   if (areTogether && written.length < batch.length) return outcomes
   yield* insertWritten()
-  for (const { event } of written) yield* record(event)
+  const events = written.map(({ event }) => event)
+  if (areTogether) yield* recordAll(events)
+  else for (const event of events) yield* record(event)
   yield* run('UPDATE state SET records = $1', last)
   return outcomes
 
@@ -167,31 +181,41 @@ export function* allHold(relies: readonly Reliance[]): Read<boolean> {
   }
   return true
 }
-/** Makes several writes in one transaction, all or none. @returns false where a record has changed */
-export function* writeTogether(
-  writes: readonly StoredWrite[],
-  events: readonly AuditEvent[],
-): Change<boolean> {
-  const batch = writes.map((write, at) => ({ write, event: events[at] as AuditEvent }))
-  const outcomes = yield* writeRecords(batch, true)
-  for (const outcome of outcomes) if (typeof outcome !== 'boolean') throw outcome
-  return !outcomes.includes(false)
+
+interface RecordWriting extends Pick<Entities, 'history'> {
+  /** @returns as `Entities.writeRecord` */
+  writeRecord(write: StoredWrite, event: AuditEvent): Promise<boolean>
+  /** @returns as `Entities.writeTogether` */
+  writeTogether(writes: readonly StoredWrite[], events: readonly AuditEvent[]): Promise<boolean>
 }
 
-/** Reads the events of a record. The condition is that of the index by which they are found. */
-export const recordEvents = (
-  object: string,
-  before: number | null,
-  limit: number,
-): Read<readonly RecordEvent[]> =>
-  rows<RecordEvent>(
-    `SELECT id, time, event, (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, changes FROM event
-     WHERE event IN ('record.put', 'record.change', 'record.delete') AND object = $1 AND id < $2
-     ORDER BY id DESC LIMIT $3`,
-    object,
-    before ?? Number.MAX_SAFE_INTEGER,
-    limit,
-  )
+export const recordWriting = {
+  reads: {
+    // The condition is that of the index by which the events are found.
+    history: (object, before, limit) =>
+      rows(
+        `SELECT id, time, event, (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, changes FROM event
+         WHERE event IN ('record.put', 'record.change', 'record.delete') AND object = $1 AND id < $2
+         ORDER BY id DESC LIMIT $3`,
+        object,
+        before ?? Number.MAX_SAFE_INTEGER,
+        limit,
+      ),
+  },
+  changes: {
+    *writeRecord(write, event) {
+      const [outcome = false] = yield* writeRecords([{ write, event }])
+      if (typeof outcome !== 'boolean') throw outcome
+      return outcome
+    },
+    *writeTogether(writes, events) {
+      const batch = writes.map((write, at) => ({ write, event: events[at] as AuditEvent }))
+      const outcomes = yield* writeRecords(batch, true)
+      for (const outcome of outcomes) if (typeof outcome !== 'boolean') throw outcome
+      return !outcomes.includes(false)
+    },
+  },
+} satisfies StatementsOf<RecordWriting>
 
 /**
  * True if a new version was made from the current state of the entity.

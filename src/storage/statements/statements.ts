@@ -50,6 +50,8 @@ export type Step =
   | { readonly kind: 'clock' }
   | { readonly kind: 'rights'; readonly events: readonly Relying[]; readonly lock: SessionLock }
   | { readonly kind: 'event'; readonly event: AuditEvent }
+  /** Events of one kind of chain, for which few statements are sent. */
+  | { readonly kind: 'events'; readonly events: readonly AuditEvent[] }
   /** Reads the key that events are sealed with, or sets it to `to`. */
   | { readonly kind: 'key'; readonly to?: TrailKey | undefined }
 
@@ -176,6 +178,11 @@ export function* haveRights(events: readonly Relying[], kind: SessionLock): Stat
 
 export function* record(event: AuditEvent): Statements<void> {
   yield { kind: 'event', event }
+}
+
+/** Records many events of changes at once. */
+export function* recordAll(events: readonly AuditEvent[]): Statements<void> {
+  yield { kind: 'events', events }
 }
 
 /** The key that events are sealed with. @throws Error if none was loaded */

@@ -345,9 +345,9 @@ export const everybody: Everybody = {
   'edit.delete.help':
     'Der Datensatz verschwindet für alle. Sie können das unmittelbar danach rückgängig machen.',
   'edit.actions': 'Mehr',
-  'edit.added': '{name} ist hinzugefügt.',
-  'edit.saved': '{name} ist geändert.',
-  'edit.deleted': '{name} ist gelöscht.',
+  'edit.added': 'Datensatz {name} ist hinzugefügt.',
+  'edit.saved': 'Datensatz {name} ist geändert.',
+  'edit.deleted': 'Datensatz {name} ist gelöscht.',
   'edit.null': 'kein Wert',
   'edit.null.do': 'Kein Wert',
   'edit.null.of': '{name}: kein Wert',

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { EntityField, Json } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { fitsPicker, fromPicker, jsonOf, kindOf, type Typed, toPicker, typedOf } from './values.ts'
@@ -26,7 +26,8 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
   const [problem, setProblem] = useState<string>()
   const control = useRef<HTMLInputElement & HTMLSelectElement>(null)
   const isOver = useRef(false)
-  useEffect(() => {
+  // Before the next key, which would go to the cell.
+  useLayoutEffect(() => {
     control.current?.focus()
     if (first === undefined && takesKeys) control.current?.select()
   }, [])
