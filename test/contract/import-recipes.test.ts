@@ -97,7 +97,12 @@ test('D16 a recipe is kept with the entity, used again unless options say otherw
 
   // Declared and removed without an import; a restore and an import of nothing keep it.
   const tag = (await root.send('GET', '/works')).headers.get('etag')
-  const changed = await root.send('PATCH', '/works', { recipe: { dayFirst: true } }, { 'if-match': tag ?? '' })
+  const changed = await root.send(
+    'PATCH',
+    '/works',
+    { recipe: { dayFirst: true } },
+    { 'if-match': tag ?? '' },
+  )
   assert.deepEqual([changed.status, changed.body.recipe], [200, { dayFirst: true }])
   assert.notEqual(changed.headers.get('etag'), tag)
   const stale = await root.send('PATCH', '/works', { recipe: null }, { 'if-match': tag ?? '' })
@@ -118,7 +123,10 @@ test('D16 EA6 the command keeps, prints, takes and removes a recipe, and --dry-r
   writeFileSync(of, JSON.stringify(recipe))
   const run = async (...words: string[]) => carrel(service.dataFolder, words)
   const told = await run('import', file, '--entity', 'works', '--key', 'Nr', '--dry-run')
-  assert.match(told.stdout, /^Datum is text; dates with the day first: 1; other texts: 1 \(first on line 3: n\/a\); /m)
+  assert.match(
+    told.stdout,
+    /^Datum is text; dates with the day first: 1; other texts: 1 \(first on line 3: n\/a\); /m,
+  )
   assert.match(told.stdout, /Nothing was imported\.$/m)
   assert.equal((await service.storage.entities.all()).has('works'), false)
   assert.equal((await run('import', file, '--entity', 'works', '--recipe', of)).code, 0)

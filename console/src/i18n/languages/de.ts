@@ -1070,8 +1070,10 @@ export const administration: Administration = {
   'ingest.for-real': 'Wirklich aufnehmen',
   'ingest.back': 'Zurück zum Formular',
   'ingest.manifest': 'Aus einer Tabelle: manifest.csv',
-  'ingest.manifest.help': 'Statt eines Ordners für jedes Objekt kann das Archiv die Dateien und eine Tabelle namens manifest.csv enthalten, mit einer Zeile für jedes Objekt:',
-  'ingest.manifest.columns': 'identifier benennt das Objekt; bei files, readers und collections steht | zwischen mehreren; bei einem Metadatenfeld wie dc.title steht || zwischen mehreren Werten und eine Sprache in eckigen Klammern.',
+  'ingest.manifest.help':
+    'Statt eines Ordners für jedes Objekt kann das Archiv die Dateien und eine Tabelle namens manifest.csv enthalten, mit einer Zeile für jedes Objekt:',
+  'ingest.manifest.columns':
+    'identifier benennt das Objekt; bei files, readers und collections steht | zwischen mehreren; bei einem Metadatenfeld wie dc.title steht || zwischen mehreren Werten und eine Sprache in eckigen Klammern.',
 
   // Processes
   'processes.title': 'Prozesse',
