@@ -69,7 +69,7 @@ function evidenceInWords({
   const found = kinds.map(({ kind, count, line, example }, at) => {
     const counted = `${kindsInWords[kind]}: ${count.toLocaleString('en')}`
     const more = kind === 'text' ? texts.length - 1 + moreTexts : 0
-    return at === 0 && kinds.length > 1
+    return at === 0 && kind !== 'text'
       ? counted
       : `${counted} (first on line ${line}: ${printable(example)}${more > 0 ? `, and ${more} others` : ''})`
   })

@@ -158,12 +158,19 @@ function describeAccess({ access, read }: IngestReport): string[] {
 }
 
 function describe(report: IngestReport): string {
-  const { added, changed, unchanged, failed, changes, dryRun, milliseconds } = report
+  const { added, changed, unchanged, failed, additions, changes, dryRun, milliseconds } = report
   const count = (number: number) => number.toLocaleString('en')
   const counts = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged, ${count(failed)} failed`
   if (dryRun) {
-    const more = changed > changes.length ? [`… and ${count(changed - changes.length)} more`] : []
-    const lines = [...changes.map(one => `It would change ${printable(one)}`), ...more]
+    const lines = (
+      [
+        ['add', added, additions],
+        ['change', changed, changes],
+      ] as const
+    ).flatMap(([does, all, named]) => [
+      ...named.map(one => `It would ${does} ${printable(one)}`),
+      ...(all > named.length ? [`… and ${count(all - named.length)} more`] : []),
+    ])
     return [...lines, ...describeAccess(report), `It would be: ${counts}. Nothing was written.`].join('\n')
   }
   const seconds = milliseconds / 1000

@@ -468,6 +468,7 @@ export const administration = {
     entity: { en: 'Collection of records', de: 'Datensammlung' },
     dryRun: { en: 'Only tried', de: 'Nur ausprobiert' },
     changes: { en: 'Changes', de: 'Änderungen' },
+    additions: { en: 'Adds', de: 'Fügt hinzu' },
     first: { en: 'First event', de: 'Erstes Ereignis' },
     last: { en: 'Last event', de: 'Letztes Ereignis' },
     milliseconds: { en: 'Took', de: 'Dauer' },

@@ -65,7 +65,9 @@ async function ingestFolder(
   if (!isOwn) log(new OtherStore(filesFolder).message)
   else if (!dryRun) await sweepQuietly(filesFolder, repository, log)
   const counts = countsOf(report)
-  const changes = dryRun ? { dryRun, changes: report.changes.slice(0, 100) } : {}
+  const changes = dryRun
+    ? { dryRun, additions: report.additions.slice(0, 100), changes: report.changes.slice(0, 100) }
+    : {}
   return { ...counts, ...changes }
 }
 

@@ -18,6 +18,8 @@ export interface IngestReport {
   readonly failures: readonly Failed[]
   /** Identifiers of the first thousand existing items that were changed, or would be in a dry run. */
   readonly changes: readonly string[]
+  /** Identifiers of the first thousand items that a dry run would add. */
+  readonly additions: readonly string[]
   /**
    * Number of items by the origin of their readers: kept from before, from the source, from
    * `--read`, or the default.
@@ -102,6 +104,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   const counts = { added: 0, changed: 0, unchanged: 0, failed: 0 }
   const failures: Failed[] = []
   const changes: string[] = []
+  const additions: string[] = []
   const access = { kept: 0, source: 0, read: 0, default: 0 }
   /** Identifiers of the items in this run, some 100 bytes each. */
   const identifiers = new Set<string>()
@@ -120,6 +123,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     if (outcome === 'unchanged') access.kept++
     else access[given ?? (outcome === 'added' ? 'default' : 'kept')]++
     if (outcome === 'changed' && changes.length < maxListed) changes.push(identifier)
+    if (dryRun && outcome === 'added' && additions.length < maxListed) additions.push(identifier)
   }
 
   function isAcceptable(candidate: Candidate): candidate is Candidate & { kind: 'item' } {
@@ -237,7 +241,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     await committing
   }
   const milliseconds = Math.round(performance.now() - begun)
-  return { ...counts, failures, changes, access, read, dryRun, milliseconds }
+  return { ...counts, failures, changes, additions, access, read, dryRun, milliseconds }
 }
 
 function* inBatches<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T[]> {

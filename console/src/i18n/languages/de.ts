@@ -1068,6 +1068,12 @@ export const administration: Administration = {
   'ingest.dry-run': 'Nur sagen, was geschähe',
   'ingest.add-only': 'Nur hinzufügen: vorhandene Objekte bleiben, wie sie sind',
   'ingest.for-real': 'Wirklich aufnehmen',
+  'ingest.back': 'Zurück zum Formular',
+  'ingest.manifest': 'Aus einer Tabelle: manifest.csv',
+  'ingest.manifest.help':
+    'Statt eines Ordners für jedes Objekt kann das Archiv die Dateien und eine Tabelle namens manifest.csv enthalten, mit einer Zeile für jedes Objekt:',
+  'ingest.manifest.columns':
+    'identifier benennt das Objekt; bei files, readers und collections steht | zwischen mehreren; bei einem Metadatenfeld wie dc.title steht || zwischen mehreren Werten und eine Sprache in eckigen Klammern.',
 
   // Processes
   'processes.title': 'Prozesse',

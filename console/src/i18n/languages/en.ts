@@ -1033,6 +1033,12 @@ export const administration = {
   'ingest.dry-run': 'Only say what would happen',
   'ingest.add-only': 'Only add: items that are there stay as they are',
   'ingest.for-real': 'Ingest for real',
+  'ingest.back': 'Back to the form',
+  'ingest.manifest': 'From a table: manifest.csv',
+  'ingest.manifest.help':
+    'Instead of a folder for each item, the archive may have its files and a table called manifest.csv, with a row for each item:',
+  'ingest.manifest.columns':
+    'identifier names the item; files, readers and collections have | between several; a metadata field such as dc.title has || between several values and may have a language in brackets.',
 
   // Processes
   'processes.title': 'Processes',

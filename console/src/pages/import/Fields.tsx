@@ -202,12 +202,12 @@ function Reason({ field }: { readonly field: PreviewField }): JSX.Element | null
           return (
             <span key={kind}>
               {at > 0 && '; '}
-              {at === 0 ? (
+              {at === 0 && kind !== 'text' ? (
                 counted
               ) : (
                 <bdi>{a('import.because', { counted, line: formatNumber(line), example })}</bdi>
               )}
-              {at > 0 && more > 0 && ` ${a('import.because.more', { n: more })}`}
+              {more > 0 && ` ${a('import.because.more', { n: more })}`}
             </span>
           )
         })}

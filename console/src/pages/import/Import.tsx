@@ -77,22 +77,29 @@ function Import(): JSX.Element {
   const isKnown = known !== undefined && known.name === wanted.entity
   /** What a preview depends on: neither the readers nor the name of something new. */
   const asked = JSON.stringify([sent?.upload, wanted.mode, sentRecipe(wanted), isKnown && known.name, round])
+  const leaving = useRef(new AbortController())
+  useEffect(() => () => leaving.current.abort(), [])
+  const running = useRef<Promise<void>>(Promise.resolve())
   useEffect(() => {
     if (!sent || fault !== undefined || seen?.of === asked) return
-    const controller = new AbortController()
-    const { signal } = controller
-    const timer = setTimeout(async () => {
+    let isLatest = true
+    const check = async () => {
+      if (!isLatest) return
       setProblem(undefined)
       try {
-        const found = await preview(wanted, sent.upload, signal)
-        if (!signal.aborted) setSeen({ of: asked, preview: found })
+        const found = await preview(wanted, sent.upload, leaving.current.signal)
+        if (isLatest) setSeen({ of: asked, preview: found })
       } catch (error) {
-        if (!signal.aborted) setProblem(error)
+        if (isLatest && !leaving.current.signal.aborted) setProblem(error)
       }
+    }
+    // The service reads an upload for one request at a time.
+    const timer = setTimeout(() => {
+      running.current = running.current.then(check)
     }, pause)
     return () => {
+      isLatest = false
       clearTimeout(timer)
-      controller.abort()
     }
   }, [asked, fault === undefined])
 

@@ -40,6 +40,11 @@ const begin = (upload: string, { name, read, from, until, addOnly, dryRun }: Opt
     },
   })
 
+/** The beginning of a table of items, as the guide has it. */
+const manifest = `identifier,dc.title,dc.title[de],dc.contributor.author,files,readers,collections
+poster-1,A poster,Ein Plakat,Ada||Zoë,scans/1.tif|scans/1.txt,eperson|anonymous from:2027-01-01,10673/2
+poster-2,Another poster,,Zoë,scans/2.tif,,10673/2`
+
 /** Ingests an archive with folders of items. */
 function Ingest(): JSX.Element {
   const [options, setOptions] = useState<Options>({
@@ -72,8 +77,10 @@ function Ingest(): JSX.Element {
   const reading = useWork(async () => {
     if (dropped.current) chooseAll(await droppedIn(dropped.current))
   })
+  const isForReal = useRef(false)
   const work = useWork(async () => {
     if (!file) return
+    const asked = isForReal.current ? { ...options, dryRun: false } : options
     const signal = stopper.begin()
     try {
       setDone(upload === undefined ? 0 : undefined)
@@ -84,8 +91,8 @@ function Ingest(): JSX.Element {
           onProgress: progress => setDone(progress.done),
         }))
       setUpload(sent)
-      const { processId } = await begin(sent, options)
-      setRunning({ id: processId, dryRun: options.dryRun })
+      const { processId } = await begin(sent, asked)
+      setRunning({ id: processId, dryRun: asked.dryRun })
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
@@ -108,9 +115,10 @@ function Ingest(): JSX.Element {
               <button
                 type="button"
                 class="button primary"
+                aria-busy={work.busy}
                 onClick={() => {
-                  set({ dryRun: false })
-                  setRunning(undefined)
+                  isForReal.current = true
+                  work.run()
                 }}
               >
                 {a('ingest.for-real')}
@@ -119,8 +127,12 @@ function Ingest(): JSX.Element {
             <a class="button" href={href('admin/items')}>
               {a('items.title')}
             </a>
+            <button type="button" class="button" onClick={() => setRunning(undefined)}>
+              {a('ingest.back')}
+            </button>
           </div>
         )}
+        <ProblemNotice problem={work.problem} />
       </Page>
     )
   return (
@@ -143,6 +155,12 @@ function Ingest(): JSX.Element {
             </button>
           </div>
           <ProblemNotice problem={reading.problem} />
+          <details>
+            <summary>{a('ingest.manifest')}</summary>
+            <p>{a('ingest.manifest.help')}</p>
+            <pre class="recipe">{manifest}</pre>
+            <p class="soft small">{a('ingest.manifest.columns')}</p>
+          </details>
         </div>
       ) : (
         <div class="sending" role="status">
@@ -204,7 +222,10 @@ function Ingest(): JSX.Element {
             class="button primary"
             aria-disabled={!file}
             aria-busy={work.busy}
-            onClick={() => file && work.run()}
+            onClick={() => {
+              isForReal.current = false
+              if (file) work.run()
+            }}
           >
             {options.dryRun ? a('ingest.try') : a('ingest.do')}
           </button>
