@@ -9,7 +9,7 @@ export interface Token {
 }
 
 const pattern =
-  /(?<text>"(?:\\.|[^"\\])*"?|'(?:\\'|[^'])*'?)|(?<number>-?\d[\w.+-]*)|(?<word>[\p{L}_][\p{L}\p{N}_.-]*)|(?<sign>~>|[<>!]=|!~|[=<>~!(){}[\],])/gu
+  /(?<text>"(?:\\.|[^"\\])*"?|'(?:\\'|[^'])*'?)|(?<number>-?\d[\w.+-]*)|(?<word>[\p{L}_][\p{L}\p{N}_.-]*)|(?<sign>~>|[<>!]=|!~|[=<>~!(){}[\],*])/gu
 
 export const tokensIn = (text: string): readonly Token[] =>
   [...text.matchAll(pattern)].map(match => {
