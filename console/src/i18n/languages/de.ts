@@ -175,6 +175,7 @@ export const everybody: Everybody = {
     one: 'Ein Datensatz hat hier keinen Wert.',
     other: '{n} Datensätze haben hier keinen Wert.',
   },
+  'facets.find': 'Wert von {name} suchen',
   'facets.more': { one: 'Einen weiteren zeigen', other: '{n} weitere zeigen' },
   'facets.rest': { one: 'und ein weiterer', other: 'und {n} weitere' },
   'applied.remove': '{text} entfernen',

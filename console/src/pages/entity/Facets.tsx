@@ -6,6 +6,7 @@ import { X } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
+import { SearchBox } from '../../parts/SearchBox.tsx'
 import { Loading } from '../../parts/states.tsx'
 import { Value } from '../../parts/Value.tsx'
 import { query, setQuery } from '../../router.ts'
@@ -103,13 +104,18 @@ function Choices(parts: FacetsParts & { readonly facet: Facet }): JSX.Element {
 const [atFirst, atMost] = [8, 100]
 
 /** The most frequent values of a field among the records that meet the other requirements. */
-function ValueFacet({ entity, facet: { field }, all }: FacetsParts & { readonly facet: Facet }): JSX.Element {
+function ValueFacet({
+  entity,
+  facet: { field, distinct = 0 },
+  all,
+}: FacetsParts & { readonly facet: Facet }): JSX.Element {
   const [most, setMost] = useState(atFirst)
+  const [part, setPart] = useState('')
   const chosen = chosenIn(all, field.name)
   const condition = joined({ list: withoutField(all, field.name).list, clauses: '' })
   const { value, problem, loading } = useLoad(
-    signal => loadCounts({ entity, field, condition, most }, chosen, signal),
-    [entity.name, field.name, condition, most, chosen.join(), who.value],
+    signal => loadCounts({ entity, field, condition, most, part }, chosen, signal),
+    [entity.name, field.name, condition, most, part, chosen.join(), who.value],
   )
   if (problem) return <p class="soft small">{t('facets.failed')}</p>
   if (!value) return <Loading lines={3} />
@@ -120,6 +126,9 @@ function ValueFacet({ entity, facet: { field }, all }: FacetsParts & { readonly 
     )
   return (
     <>
+      {field.type === 'text' && (distinct > atMost || part !== '') && (
+        <SearchBox label={t('facets.find', { name: field.name })} value={part} onSearch={setPart} />
+      )}
       <ul class={loading ? 'stale' : ''}>
         {value.counts.map(({ value: one, shown, count }) => (
           <li key={String(one)} ref={element => element?.style.setProperty('--share', `${count / highest}`)}>
