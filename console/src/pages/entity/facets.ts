@@ -70,7 +70,7 @@ export async function loadFacets(entity: Entity, signal: AbortSignal): Promise<r
       const [min, max] = [values.shift(), values.shift()]
       if (!isAmount(min) || !isAmount(max)) return { field, kind: 'values', distinct }
       const isNumber = typeof min !== 'string' && typeof max !== 'string'
-      const isRange = field.type === 'date-time' || (isNumber && distinct > many && distinct < mostGroups)
+      const isRange = field.type === 'date-time' || (isNumber && distinct > many)
       return { field, kind: isRange ? 'range' : 'values', distinct, min, max }
     })
   } catch (error) {
@@ -177,7 +177,7 @@ export async function loadCounts(
   return { counts: [...counts, ...more, ...none], total: frequent.total }
 }
 
-/** Maximum number of groups of a histogram that are put together here. */
+/** Maximum number of groups of a histogram, of which several may make a step. */
 const mostGroups = 4_000
 
 export interface Steps {

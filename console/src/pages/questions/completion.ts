@@ -60,7 +60,9 @@ export function suggestInQuery(text: string, cursor: number, entities: readonly 
     const directions = isDone && clause === 'order by' ? ['desc', 'asc'] : []
     return isDone && !isOpen(own)
       ? words(
+          ...bucketsOf(entity.fields, own).map(({ text }) => text),
           ',',
+          ...(clause === 'group by' ? ['with empty'] : []),
           ...directions.filter(one => own.at(-1)?.text !== one),
           ...others.filter(one => one !== clause),
           '}',
@@ -114,7 +116,18 @@ function amongColumns(
       ...functions,
       ...(last === undefined && isProjection ? [{ text: 'distinct' }] : []),
     ]
-  return [{ text: ',' }, { text: ']' }]
+  return [...bucketsOf(fields, tokens), { text: ',' }, { text: ']' }]
+}
+
+const periods = ['year', 'quarter', 'month', 'week', 'day', 'hour']
+
+/** Suggests buckets for numbers and times, such as `year by 10` and `changed by month`. */
+function bucketsOf(fields: readonly EntityField[], tokens: readonly Token[]): readonly Suggestion[] {
+  const last = tokens.at(-1)?.text
+  if (last === 'by') return periods.map(text => ({ text }))
+  const type = fields.find(({ name }) => name === last)?.type
+  if (type === 'date-time') return periods.map(text => ({ text: `by ${text}` }))
+  return type === 'integer' || type === 'number' || type === 'json' ? [{ text: 'by 10' }] : []
 }
 
 /** Returns the innermost query that is still open behind the tokens. */
