@@ -1,5 +1,5 @@
 import type { EntityField } from '../../entities.ts'
-import { type Token, tokensIn, unquoted, written } from './pql.ts'
+import { isValue, type Token, tokensIn, unquoted, written } from './pql.ts'
 
 /** A filter made of single conditions, of which all or at least one must hold. */
 export interface Filter {
@@ -166,7 +166,7 @@ function readCondition(tokens: readonly Token[], fields: readonly EntityField[])
     return isNot ? { condition: { field, operator: 'not-null', value: '' }, length: 4 } : undefined
   }
   if (sign.text === 'in' && value.text === '[') return readList(field, tokens, fields)
-  if (value.kind === 'sign') return undefined
+  if (!isValue(value)) return undefined
   const text = value.kind === 'text' ? unquoted(value.text) : value.text
   if (sign.text === '~') {
     const [, begins, rest = ''] = /^\(\?i\)(\^?)([\s\S]*)$/.exec(text) ?? []
@@ -189,7 +189,7 @@ function readList(field: string, tokens: readonly Token[], fields: readonly Enti
   const isJson = fields.find(({ name }) => name === field)?.type === 'json'
   const end = tokens.findIndex(({ text, kind }) => kind === 'sign' && text === ']')
   const list = tokens.slice(3, Math.max(3, end))
-  const isPlain = list.every(({ text, kind }, at) => (at % 2 === 1 ? text === ',' : kind !== 'sign'))
+  const isPlain = list.every((one, at) => (at % 2 === 1 ? one.text === ',' : isValue(one)))
   if (!isPlain || list.length % 2 === 0) return undefined
   const values = list.filter((_, at) => at % 2 === 0)
   const texts = values.map(({ kind, text }) => (kind === 'text' ? unquoted(text) : text))

@@ -22,6 +22,10 @@ export const tokensIn = (text: string): readonly Token[] =>
     }
   })
 
+/** True for a value of a condition; another word would be a field. */
+export const isValue = ({ kind, text }: Token): boolean =>
+  kind === 'text' || kind === 'number' || text === 'true' || text === 'false'
+
 const reserved = new Set([
   'and',
   'or',

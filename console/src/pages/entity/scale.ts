@@ -70,7 +70,10 @@ function numbersBetween(name: string, low: number, high: number, areWhole: boole
   const least = (high - low) / mostSteps
   const step = areWhole ? Math.max(1, roundStep(least)) : roundStep(least)
   const behind = areWhole ? 1 : 0
-  const numberIn = (bound: Bound | undefined) => (bound === undefined ? undefined : Number(bound.value))
+  const numberIn = (bound: Bound | undefined) => {
+    const value = Number(bound?.value)
+    return Number.isNaN(value) ? undefined : value
+  }
   return {
     edges: edgesBetween(low, high, step),
     column: `${written(name)} by ${decimal(step)}`,
