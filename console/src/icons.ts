@@ -66,6 +66,7 @@ export {
   Sun,
   SunMoon,
   Table2,
+  TextSearch,
   Trash2,
   TriangleAlert,
   Upload,

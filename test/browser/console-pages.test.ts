@@ -61,6 +61,16 @@ const pages: readonly Shown[] = [
   { name: 'lines', path: () => 'entities/letters/draw?by=year&as=lines' },
   { name: 'stacked', path: () => 'entities/letters/draw?by=catalogued&unit=year&and=place' },
   { name: 'cells', path: () => 'entities/letters/draw?by=place&and=sender&as=cells' },
+  {
+    name: 'facets',
+    path: () => `entities/letters?facets=place,year&q=${encodeURIComponent('place = "Basel"')}`,
+  },
+  { name: 'questions', path: () => 'questions' },
+  {
+    name: 'question',
+    path: () => `questions?q=${encodeURIComponent('letters[place, count()] { group by place }')}`,
+  },
+  { name: 'search', path: () => 'search?q=basel' },
   { name: 'items', path: () => 'items' },
   { name: 'items-none', path: () => 'items?search=nothing+like+this' },
   { name: 'item', path: item => `items/${item}` },

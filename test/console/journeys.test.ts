@@ -236,6 +236,7 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
     ['letters[id] { year < 1790 }', 'This is a whole query. Only its condition goes here'],
     ['["=", "year", 1790]', 'This is a whole query. Only its condition goes here'],
     ['year = 1800x', '1800x doesn’t fit: what belongs here is a number.'],
+    ['year = "nothing"', '"nothing" doesn’t fit: what belongs here is a number.'],
     ['sender = Zoë', 'A text needs quotes: "Zoë"'],
     ['year = 1790 }', 'This brace closes nothing. Only the condition goes here.'],
     ['year = 1790 )', '“)” can’t stand here. What can: and, or'],
@@ -260,13 +261,13 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
   // It is asked once about another wrong condition, however often that is shown.
   const asked: string[] = []
   page.on('response', response => response.status() === 400 && asked.push(response.url()))
-  await editor.fill('year = "nothing"')
+  await editor.fill('catalogued > "2000-13-45"')
   await editor.press('Escape')
-  await page.getByRole('alert').locator('mark', { hasText: 'nothing' }).waitFor()
+  await page.getByRole('alert').locator('mark', { hasText: '2000-13-45' }).waitFor()
   await page.getByRole('button', { name: 'Show the records' }).click()
-  await page.waitForURL(/q=year.*nothing/)
+  await page.waitForURL(/q=catalogued.*2000-13-45/)
   await settled(page)
-  await page.getByRole('alert').locator('mark', { hasText: 'nothing' }).waitFor()
+  await page.getByRole('alert').locator('mark', { hasText: '2000-13-45' }).waitFor()
   assert.equal(asked.length, 1)
   // A fault is no longer shown once the condition has changed.
   await editor.fill('letters { year < 1790 }')

@@ -1,23 +1,31 @@
-import type { JSX } from 'preact'
+import type { ComponentType, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { SquareTerminal } from '../icons.ts'
 import type { Requested } from '../pages/request/texts.ts'
 import { Icon } from './Icon.tsx'
-import { Lazy } from './Lazy.tsx'
+import { useWork } from './load.ts'
 
-const load = async () => (await import('../pages/request/RequestDialog.tsx')).default
+interface Shown {
+  readonly Part: ComponentType<{ readonly requested: Requested; readonly onClose: () => void }>
+  readonly requested: Requested
+}
 
 /** A button that shows what a page asks the service for, as a request for programs. */
 export function AsRequest({ requested }: { readonly requested: () => Requested }): JSX.Element {
-  const [shown, setShown] = useState<Requested>()
+  const [shown, setShown] = useState<Shown>()
+  // Without a connection, nothing opens.
+  const { run } = useWork(async () => {
+    const { default: Part } = await import('../pages/request/RequestDialog.tsx')
+    setShown({ Part, requested: requested() })
+  })
   return (
     <>
-      <button type="button" class="button" onClick={() => setShown(requested())}>
+      <button type="button" class="button" onClick={run}>
         <Icon of={SquareTerminal} />
         {t('request')}
       </button>
-      {shown && <Lazy load={load} with={{ requested: shown, onClose: () => setShown(undefined) }} />}
+      {shown && <shown.Part requested={shown.requested} onClose={() => setShown(undefined)} />}
     </>
   )
 }

@@ -2,7 +2,7 @@ import type { IconNode } from 'lucide'
 import type { JSX } from 'preact'
 import { ownEntities } from '../entities.ts'
 import { t } from '../i18n/i18n.ts'
-import { House, Library, LogIn, MessageCircleQuestionMark, Table2 } from '../icons.ts'
+import { House, Library, LogIn, MessageCircleQuestionMark, Table2, TextSearch } from '../icons.ts'
 import { navigation } from '../pages.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { loginHref } from '../parts/states.tsx'
@@ -24,6 +24,7 @@ export const Sidebar = (): JSX.Element => (
       <ul>
         <To path="" icon={House} name={t('nav.home')} />
         <To path="items" icon={Library} name={t('nav.items')} />
+        <To path="search" icon={TextSearch} name={t('search.title')} />
         <To path="questions" icon={MessageCircleQuestionMark} name={t('questions')} />
       </ul>
       {ownEntities.value.length > 0 && (

@@ -27,7 +27,7 @@ export function Applied({
         const text = own.map(one => one.text).join(' and ')
         const onRemove = () =>
           showCondition(joined({ ...all, list: all.list.filter(one => !own.includes(one)) }))
-        return <Chip key={text} text={text} shown={inWords(first, all)} onRemove={onRemove} />
+        return <Chip key={text} text={text} shown={inWords(first, all, entity)} onRemove={onRemove} />
       })}
       {all.clauses !== '' && (
         <Chip text={all.clauses} onRemove={() => showCondition(joined({ ...all, clauses: '' }))} />
@@ -68,19 +68,21 @@ const mostNamed = 3
 const bare = (value: string) => (value.startsWith('"') ? (JSON.parse(value) as string) : value)
 
 /** @returns undefined for what is best shown as it is written */
-function inWords(of: Requirement, { list }: Requirements): JSX.Element | undefined {
+function inWords(of: Requirement, { list }: Requirements, { fields }: Entity): JSX.Element | undefined {
   if (of.kind === 'search')
     return (
       <span>
         <bdi>“{of.words}”</bdi>
       </span>
     )
+  const name = 'field' in of ? of.field : ''
+  const label = fields.find(one => one.name === name)?.label ?? name
   if (of.kind === 'choice') {
     const named = of.values.slice(0, mostNamed).map(one => (one === null ? t('null') : bare(one)))
     const more = of.values.length - named.length
     return (
       <span title={of.text}>
-        <bdi>{of.field}</bdi>: <bdi>{named.join(', ')}</bdi>
+        <bdi>{label}</bdi>: <bdi>{named.join(', ')}</bdi>
         {more > 0 && ` ${t('applied.more', { n: more })}`}
       </span>
     )
@@ -94,7 +96,7 @@ function inWords(of: Requirement, { list }: Requirements): JSX.Element | undefin
       : ends.map(({ sign, value }) => `${signs[sign]} ${bare(value)}`).join(', ')
   return (
     <span>
-      <bdi>{of.field}</bdi>: <bdi>{text}</bdi>
+      <bdi>{label}</bdi>: <bdi>{text}</bdi>
     </span>
   )
 }

@@ -5,6 +5,7 @@ import { t } from '../../i18n/i18n.ts'
 import { CircleAlert, Plus, X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import {
+  anyText,
   type Condition,
   type Filter,
   firstOperator,
@@ -87,16 +88,19 @@ interface LineParts {
 
 function Line({ entity, condition, number, fault, onChange }: LineParts): JSX.Element {
   const id = useId()
+  const isAnyText = condition.field === anyText
   const field = entity.fields.find(({ name }) => name === condition.field) ?? entity.fields[0]
-  const operators = operatorsFor(field?.type ?? 'text')
+  const operators = isAnyText ? (['words'] as const) : operatorsFor(field?.type ?? 'text')
   return (
     <li class="condition">
       <select
         aria-label={t('filter.field', { n: number })}
         value={condition.field}
         onChange={event => {
-          const next = entity.fields.find(({ name }) => name === event.currentTarget.value)
+          const chosen = event.currentTarget.value
+          const next = entity.fields.find(({ name }) => name === chosen)
           if (next) onChange(conditionFor(next))
+          else if (chosen === anyText) onChange({ field: anyText, operator: 'words', value: '' })
         }}
       >
         {entity.fields.map(({ name }) => (
@@ -104,6 +108,7 @@ function Line({ entity, condition, number, fault, onChange }: LineParts): JSX.El
             {name}
           </option>
         ))}
+        <option value={anyText}>{t('filter.any-text')}</option>
       </select>
       <select
         aria-label={t('filter.operator', { n: number })}

@@ -1,15 +1,17 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { Entity } from '../../entities.ts'
+import type { Entity, EntityField } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
+import { SearchBox } from '../../parts/SearchBox.tsx'
 import { Loading } from '../../parts/states.tsx'
-import { Value } from '../../parts/Value.tsx'
+import { FieldName, Value } from '../../parts/Value.tsx'
 import { query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { rounds } from '../edit/writing.ts'
 import { type Facet, facetsShown, loadCounts, loadFacets, mostFacets, rememberFacets } from './facets.ts'
 import { Histogram } from './Histogram.tsx'
 import {
@@ -24,6 +26,8 @@ import { scaleOf } from './scale.ts'
 import { printNames, showCondition } from './view.ts'
 import './facets.css'
 
+const labelOf = ({ name, label = name }: EntityField) => label
+
 interface FacetsParts {
   readonly entity: Entity
   /** The requirements of the condition of the view. */
@@ -32,7 +36,10 @@ interface FacetsParts {
 
 /** Fields beside a table: a click on a value, or a range of a histogram, narrows the records down. */
 export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBeside: boolean }): JSX.Element {
-  const { value: facets } = useLoad(signal => loadFacets(entity, signal), [entity.name, who.value])
+  const { value: facets } = useLoad(
+    signal => loadFacets(entity, signal),
+    [entity.name, who.value, rounds.value],
+  )
   const inAddress = query.value.get('facets')
   const shown = facets ? facetsShown(entity, facets, inAddress) : []
   const names = printNames(shown.map(({ field }) => field.name))
@@ -53,13 +60,13 @@ export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBes
       {shown.map(facet => (
         <fieldset key={facet.field.name} class="facet">
           <legend>
-            <bdi>{facet.field.name}</bdi>
+            <FieldName field={facet.field} />
           </legend>
           <button
             type="button"
             class="button quiet icon facet-close"
-            aria-label={t('facets.hide', { name: facet.field.name })}
-            title={t('facets.hide', { name: facet.field.name })}
+            aria-label={t('facets.hide', { name: labelOf(facet.field) })}
+            title={t('facets.hide', { name: labelOf(facet.field) })}
             onClick={() => show(shown.filter(one => one !== facet))}
           >
             <Icon of={X} size={14} />
@@ -80,7 +87,7 @@ export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBes
             <option value="">{t('facets.choose')}</option>
             {others.map(({ field }) => (
               <option key={field.name} value={field.name}>
-                {field.name}
+                {labelOf(field)}
               </option>
             ))}
           </select>
@@ -103,13 +110,18 @@ function Choices(parts: FacetsParts & { readonly facet: Facet }): JSX.Element {
 const [atFirst, atMost] = [8, 100]
 
 /** The most frequent values of a field among the records that meet the other requirements. */
-function ValueFacet({ entity, facet: { field }, all }: FacetsParts & { readonly facet: Facet }): JSX.Element {
+function ValueFacet({
+  entity,
+  facet: { field, distinct = 0 },
+  all,
+}: FacetsParts & { readonly facet: Facet }): JSX.Element {
   const [most, setMost] = useState(atFirst)
+  const [part, setPart] = useState('')
   const chosen = chosenIn(all, field.name)
   const condition = joined({ list: withoutField(all, field.name).list, clauses: '' })
   const { value, problem, loading } = useLoad(
-    signal => loadCounts({ entity, field, condition, most }, chosen, signal),
-    [entity.name, field.name, condition, most, chosen.join(), who.value],
+    signal => loadCounts({ entity, field, condition, most, part }, chosen, signal),
+    [entity.name, field.name, condition, most, part, chosen.join(), who.value, rounds.value],
   )
   if (problem) return <p class="soft small">{t('facets.failed')}</p>
   if (!value) return <Loading lines={3} />
@@ -120,6 +132,9 @@ function ValueFacet({ entity, facet: { field }, all }: FacetsParts & { readonly 
     )
   return (
     <>
+      {field.type === 'text' && (distinct > atMost || part !== '') && (
+        <SearchBox label={t('facets.find', { name: labelOf(field) })} value={part} onSearch={setPart} />
+      )}
       <ul class={loading ? 'stale' : ''}>
         {value.counts.map(({ value: one, shown, count }) => (
           <li key={String(one)} ref={element => element?.style.setProperty('--share', `${count / highest}`)}>
@@ -133,7 +148,7 @@ function ValueFacet({ entity, facet: { field }, all }: FacetsParts & { readonly 
                 {one === null ? (
                   <span class="soft">{t('null')}</span>
                 ) : (
-                  <Value value={shown} type={field.type} plain />
+                  <Value value={shown} field={field} plain />
                 )}
               </span>
               <span class="number soft">{formatNumber(count)}</span>

@@ -6,6 +6,7 @@ import { useLoad } from '../../parts/load.ts'
 import { Loading } from '../../parts/states.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { who } from '../../session.ts'
+import { rounds } from '../edit/writing.ts'
 import { type Facet, loadSteps } from './facets.ts'
 import { boundsIn, joined, type Requirements, withoutField, withRange } from './requirements.ts'
 import type { Range, Scale } from './scale.ts'
@@ -29,11 +30,11 @@ export function Histogram({
   readonly scale: Scale
   readonly all: Requirements
 }): JSX.Element {
-  const { name } = field
+  const { name, label = name } = field
   const condition = joined({ list: withoutField(all, name).list, clauses: '' })
   const { value, problem, loading } = useLoad(
     signal => loadSteps({ entity, scale, condition }, signal),
-    [entity.name, scale.column, condition, who.value],
+    [entity.name, scale.column, condition, who.value, rounds.value],
   )
   const chosen = scale.read(boundsIn(all, name))
   const last = scale.edges.length - 1
@@ -70,7 +71,7 @@ export function Histogram({
         max={at === 0 ? middle : last}
         step={1}
         value={moved[at]}
-        aria-label={t(at === 0 ? 'facets.from' : 'facets.to', { name })}
+        aria-label={t(at === 0 ? 'facets.from' : 'facets.to', { name: label })}
         aria-valuetext={scale.print(scale.edges[moved[at]] ?? 0, at === 1)}
         onInput={event => setMoved(movedTo(event.currentTarget))}
         onChange={event => applySteps(movedTo(event.currentTarget))}
@@ -80,7 +81,7 @@ export function Histogram({
   if (problem) return <p class="soft small">{t('facets.failed')}</p>
   if (!value) return <Loading lines={2} />
   return (
-    <div class={`histogram ${loading ? 'stale' : ''}`}>
+    <div class={`range-plot ${loading ? 'stale' : ''}`}>
       <svg
         viewBox={`0 0 ${last * width} ${height}`}
         preserveAspectRatio="none"
@@ -128,9 +129,9 @@ export function Histogram({
         </div>
       )}
       <div class="range">
-        <End scale={scale} at={0} name={name} range={chosen} steps={moved} onRange={apply} />
+        <End scale={scale} at={0} name={label} range={chosen} steps={moved} onRange={apply} />
         <span aria-hidden="true">–</span>
-        <End scale={scale} at={1} name={name} range={chosen} steps={moved} onRange={apply} />
+        <End scale={scale} at={1} name={label} range={chosen} steps={moved} onRange={apply} />
       </div>
       {value.without > 0 && <p class="soft small">{t('facets.without', { n: value.without })}</p>}
     </div>

@@ -1,11 +1,14 @@
 import type { EntityField } from '../../entities.ts'
-import { type Token, tokensIn, unquoted, written } from './pql.ts'
+import { isValue, type Token, tokensIn, unquoted, written } from './pql.ts'
 
 /** A filter made of single conditions, of which all or at least one must hold. */
 export interface Filter {
   readonly join: 'and' | 'or'
   readonly conditions: readonly Condition[]
 }
+
+/** Stands for all texts of a record, in which words are searched. */
+export const anyText = '*'
 
 export interface Condition {
   readonly field: string
@@ -23,6 +26,7 @@ export type Operator =
   | 'contains'
   | 'begins'
   | 'words'
+  | 'one-of'
   | 'null'
   | 'not-null'
 
@@ -35,10 +39,11 @@ const compared = Object.fromEntries(Object.entries(signs).map(([name, sign]) => 
 export const operatorsFor = (type: EntityField['type']): readonly Operator[] => {
   const nulls = ['null', 'not-null'] as const
   if (type === 'boolean') return ['equal', ...nulls]
-  if (type === 'text') return ['equal', 'unequal', 'contains', 'begins', 'words', 'less', 'more', ...nulls]
+  if (type === 'text')
+    return ['equal', 'unequal', 'one-of', 'contains', 'begins', 'words', 'less', 'more', ...nulls]
   if (type === 'json')
-    return ['equal', 'contains', 'begins', 'words', 'less', 'at-most', 'more', 'at-least', ...nulls]
-  return ['equal', 'unequal', 'less', 'at-most', 'more', 'at-least', ...nulls]
+    return ['equal', 'one-of', 'contains', 'begins', 'words', 'less', 'at-most', 'more', 'at-least', ...nulls]
+  return ['equal', 'unequal', 'one-of', 'less', 'at-most', 'more', 'at-least', ...nulls]
 }
 
 /** Returns the usual operator of a type. Dates are more often compared than looked up. */
@@ -55,6 +60,7 @@ export const printFilter = ({ join, conditions }: Filter, fields: readonly Entit
   conditions.map(one => printCondition(one, fields)).join(` ${join} `)
 
 function printCondition({ field, operator, value }: Condition, fields: readonly EntityField[]): string {
+  if (field === anyText) return `* match ${JSON.stringify(value)}`
   const name = written(field)
   const type = fields.find(one => one.name === field)?.type
   if (operator === 'null') return `${name} is null`
@@ -62,11 +68,30 @@ function printCondition({ field, operator, value }: Condition, fields: readonly 
   if (operator === 'words') return `${name} match ${JSON.stringify(value)}`
   if (operator === 'contains') return `${name} ~ ${JSON.stringify(`(?i)${literally(value)}`)}`
   if (operator === 'begins') return `${name} ~ ${JSON.stringify(`(?i)^${literally(value)}`)}`
-  if (type === 'json') return `${name} ${signs[operator]} ${inJson(value)}`
+  if (operator === 'one-of')
+    return `${name} in [${valuesIn(value, type)
+      .map(one => printValue(one, type))
+      .join(', ')}]`
+  return `${name} ${signs[operator]} ${printValue(value, type)}`
+}
+
+function printValue(value: string, type: EntityField['type'] | undefined): string {
+  if (type === 'json') return inJson(value)
   const isBare = type === 'integer' || type === 'number' || type === 'boolean'
   // Text that is not a number goes into quotes, so that the service reports it.
-  return `${name} ${signs[operator]} ${isBare && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value)}`
+  return isBare && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value)
 }
+
+/** Splits values at commas. One in quotes may contain commas; in JSON, quotes also tell a text from a number. */
+const valuesIn = (text: string, type: EntityField['type'] | undefined): readonly string[] =>
+  (text.match(/\s*"(?:[^"\\]|\\.)*"\s*(?=,|$)|[^,]+/g) ?? [])
+    .map(one => one.trim())
+    .filter(Boolean)
+    .map(one => (type !== 'json' && /^".*"$/s.test(one) ? unquoted(one) : one))
+
+/** Writes values as they are typed, with quotes around those that commas or quotes would break. */
+const printValues = (values: readonly string[]): string =>
+  values.map(one => (/[,"]|^\s|\s$|^$/.test(one) ? JSON.stringify(one) : one)).join(', ')
 
 const isNumber = (text: string) => /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i.test(text)
 
@@ -99,6 +124,10 @@ export function wrongValue(
 ): 'integer' | 'number' | 'date-time' | undefined {
   const type = fields.find(({ name }) => name === field)?.type
   if (!needsValue(operator) || value === '') return undefined
+  if (operator === 'one-of')
+    return valuesIn(value, type)
+      .map(one => wrongValue({ field, operator: 'equal', value: one }, fields))
+      .find(wrong => wrong !== undefined)
   if (type === 'integer' || type === 'number') return numeric.test(value) ? undefined : type
   const isCompared = ['less', 'at-most', 'more', 'at-least'].includes(operator)
   if (type === 'json') return isCompared && !isNumber(value) ? 'number' : undefined
@@ -113,7 +142,7 @@ export function readFilter(text: string, fields: readonly EntityField[]): Filter
   let at = 0
   while (at < tokens.length) {
     if (conditions.length > 0) joins.add(tokens[at++]?.text.toLowerCase() ?? '')
-    const read = readCondition(tokens.slice(at, at + 4), fields)
+    const read = readCondition(tokens.slice(at), fields)
     if (!read) return undefined
     conditions.push(read.condition)
     at += read.length
@@ -124,8 +153,11 @@ export function readFilter(text: string, fields: readonly EntityField[]): Filter
 
 type Read = { readonly condition: Condition; readonly length: number } | undefined
 
-function readCondition([name, sign, value, last]: readonly Token[], fields: readonly EntityField[]): Read {
+function readCondition(tokens: readonly Token[], fields: readonly EntityField[]): Read {
+  const [name, sign, value, last] = tokens
   if (!name || !sign || !value) return undefined
+  if (name.text === anyText && sign.text === 'match' && value.kind === 'text')
+    return { condition: { field: anyText, operator: 'words', value: unquoted(value.text) }, length: 3 }
   const field = name.kind === 'text' ? unquoted(name.text) : name.text
   if (!fields.some(one => one.name === field)) return undefined
   if (sign.text === 'is') {
@@ -133,7 +165,8 @@ function readCondition([name, sign, value, last]: readonly Token[], fields: read
     const isNot = value.text === 'not' && last?.text === 'null'
     return isNot ? { condition: { field, operator: 'not-null', value: '' }, length: 4 } : undefined
   }
-  if (value.kind === 'sign') return undefined
+  if (sign.text === 'in' && value.text === '[') return readList(field, tokens, fields)
+  if (!isValue(value)) return undefined
   const text = value.kind === 'text' ? unquoted(value.text) : value.text
   if (sign.text === '~') {
     const [, begins, rest = ''] = /^\(\?i\)(\^?)([\s\S]*)$/.exec(text) ?? []
@@ -149,4 +182,19 @@ function readCondition([name, sign, value, last]: readonly Token[], fields: read
   if (type === 'json' && value.kind === 'text' && operator && operator !== 'words' && inJson(text) === text)
     return { condition: { field, operator, value: JSON.stringify(text) }, length: 3 }
   return operator && { condition: { field, operator, value: text }, length: 3 }
+}
+
+/** Reads `field in [1, 2]`. */
+function readList(field: string, tokens: readonly Token[], fields: readonly EntityField[]): Read {
+  const isJson = fields.find(({ name }) => name === field)?.type === 'json'
+  const end = tokens.findIndex(({ text, kind }) => kind === 'sign' && text === ']')
+  const list = tokens.slice(3, Math.max(3, end))
+  const isPlain = list.every((one, at) => (at % 2 === 1 ? one.text === ',' : isValue(one)))
+  if (!isPlain || list.length % 2 === 0) return undefined
+  const values = list.filter((_, at) => at % 2 === 0)
+  const texts = values.map(({ kind, text }) => (kind === 'text' ? unquoted(text) : text))
+  const value = isJson
+    ? values.map(({ kind, text }) => (kind === 'text' ? JSON.stringify(unquoted(text)) : text)).join(', ')
+    : printValues(texts)
+  return { condition: { field, operator: 'one-of', value }, length: end + 1 }
 }

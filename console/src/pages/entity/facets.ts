@@ -4,6 +4,7 @@ import { type Entity, type EntityField, type Json, keyOf, pathOf } from '../../e
 import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts'
 import { query, setQuery } from '../../router.ts'
 import { recall, remember } from '../../settings.ts'
+import { literally } from './conditions.ts'
 import { written } from './pql.ts'
 import type { Value } from './requirements.ts'
 import type { Scale } from './scale.ts'
@@ -69,7 +70,7 @@ export async function loadFacets(entity: Entity, signal: AbortSignal): Promise<r
       const [min, max] = [values.shift(), values.shift()]
       if (!isAmount(min) || !isAmount(max)) return { field, kind: 'values', distinct }
       const isNumber = typeof min !== 'string' && typeof max !== 'string'
-      const isRange = field.type === 'date-time' || (isNumber && distinct > many && distinct < mostGroups)
+      const isRange = field.type === 'date-time' || (isNumber && distinct > many)
       return { field, kind: isRange ? 'range' : 'values', distinct, min, max }
     })
   } catch (error) {
@@ -137,11 +138,14 @@ export async function loadCounts(
     field,
     condition,
     most,
+    part,
   }: {
     readonly entity: Entity
     readonly field: EntityField
     readonly condition: string
     readonly most: number
+    /** A part that the values must contain; the empty string finds all. */
+    readonly part: string
   },
   chosen: readonly Value[],
   signal: AbortSignal,
@@ -157,7 +161,11 @@ export async function loadCounts(
       const [shown = null, count] = Object.values(row)
       return { value: literalOf(shown), shown, count: Number(count) }
     })
-  const frequent = await grouped(condition, most)
+  const isFound = `${name} ~ ${JSON.stringify(`(?i)${literally(part)}`)}`
+  const frequent = await grouped(
+    [condition, ...(part === '' ? [] : [isFound])].filter(Boolean).join(' and '),
+    most,
+  )
   const counts = countsOf(frequent)
   const missing = chosen.filter(one => one !== null && counts.every(({ value }) => value !== one))
   if (missing.length === 0) return { counts, total: frequent.total }
@@ -169,7 +177,7 @@ export async function loadCounts(
   return { counts: [...counts, ...more, ...none], total: frequent.total }
 }
 
-/** Maximum number of groups of a histogram that are put together here. */
+/** Maximum number of groups of a histogram, of which several may make a step. */
 const mostGroups = 4_000
 
 export interface Steps {

@@ -9,7 +9,7 @@ export interface Token {
 }
 
 const pattern =
-  /(?<text>"(?:\\.|[^"\\])*"?|'(?:\\'|[^'])*'?)|(?<number>-?\d[\w.+-]*)|(?<word>[\p{L}_][\p{L}\p{N}_.-]*)|(?<sign>~>|[<>!]=|!~|[=<>~!(){}[\],])/gu
+  /(?<text>"(?:\\.|[^"\\])*"?|'(?:\\'|[^'])*'?)|(?<number>-?\d[\w.+-]*)|(?<word>[\p{L}_][\p{L}\p{N}_.-]*)|(?<sign>~>|[<>!]=|!~|[=<>~!(){}[\],*])/gu
 
 export const tokensIn = (text: string): readonly Token[] =>
   [...text.matchAll(pattern)].map(match => {
@@ -21,6 +21,10 @@ export const tokensIn = (text: string): readonly Token[] =>
       end: match.index + match[0].length,
     }
   })
+
+/** True for a value of a condition; another word would be a field. */
+export const isValue = ({ kind, text }: Token): boolean =>
+  kind === 'text' || kind === 'number' || text === 'true' || text === 'false'
 
 const reserved = new Set([
   'and',

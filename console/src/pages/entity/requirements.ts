@@ -1,6 +1,6 @@
 import { readPqlCondition } from '../../../../src/query/language/read-pql.ts'
 import type { EntityField } from '../../entities.ts'
-import { type Token, tokensIn, unquoted, written } from './pql.ts'
+import { isValue, type Token, tokensIn, unquoted, written } from './pql.ts'
 
 /**
  * The requirements of a condition, which must all hold. What is searched, ticked in a facet or brushed in a
@@ -86,7 +86,7 @@ function requirementOf(text: string, fields: readonly EntityField[], isMixed = f
   const [name, sign, value, ...rest] = tokens
   const field = fieldIn(name, fields)
   const ends = ['<', '<=', '>', '>=']
-  if (field !== undefined && sign && ends.includes(sign.text) && value && rest.length === 0)
+  if (field !== undefined && sign && ends.includes(sign.text) && value && isValue(value) && rest.length === 0)
     return { kind: 'bound', text, field, bound: { sign: sign.text as Bound['sign'], value: literal(value) } }
   // Joined to others, one with `or` needs parentheses.
   return { kind: 'other', text: isMixed ? `(${text})` : text }
@@ -115,12 +115,12 @@ function readChoice(tokens: readonly Token[], fields: readonly EntityField[]): C
   const field = fieldIn(name, fields)
   if (field === undefined || !sign) return undefined
   const [value] = rest
-  if (sign.text === '=' && value && value.kind !== 'sign' && rest.length === 1)
+  if (sign.text === '=' && value && isValue(value) && rest.length === 1)
     return { field, values: [literal(value)] }
   if (sign.text === 'is' && value?.text === 'null' && rest.length === 1) return { field, values: [null] }
   const list = rest.slice(1, -1)
   const isList = sign.text === 'in' && value?.text === '[' && rest.at(-1)?.text === ']'
-  const isPlain = list.every(({ text, kind }, at) => (at % 2 === 1 ? text === ',' : kind !== 'sign'))
+  const isPlain = list.every((one, at) => (at % 2 === 1 ? one.text === ',' : isValue(one)))
   return isList && isPlain && list.length % 2 === 1
     ? { field, values: list.filter((_, at) => at % 2 === 0).map(literal) }
     : undefined

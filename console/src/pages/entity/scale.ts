@@ -27,6 +27,8 @@ export type Range = readonly [from: number | undefined, to: number | undefined]
 
 /** Maximum number of steps; more could not be told apart beside a table. */
 const mostSteps = 30
+/** Digits behind the point of an end of a range. */
+const digits = 9
 const day = 86_400_000
 
 /** A field with the smallest and the largest of its values. */
@@ -43,7 +45,9 @@ export function scaleOf(span: Span): Scale | undefined {
   if (field.type === 'date-time')
     return timesBetween(field.name, Date.parse(String(min)), Date.parse(String(max)))
   const [low, high] = [Number(min), Number(max)]
-  if (!(high > low) || Math.max(Math.abs(low), Math.abs(high)) > Number.MAX_SAFE_INTEGER) return undefined
+  const isFine = high - low < 10 ** (2 - digits)
+  if (!(high > low) || isFine || Math.max(Math.abs(low), Math.abs(high)) > Number.MAX_SAFE_INTEGER)
+    return undefined
   return numbersBetween(field.name, low, high, [min, max].every(isWhole))
 }
 
@@ -66,19 +70,22 @@ function numbersBetween(name: string, low: number, high: number, areWhole: boole
   const least = (high - low) / mostSteps
   const step = areWhole ? Math.max(1, roundStep(least)) : roundStep(least)
   const behind = areWhole ? 1 : 0
-  const numberIn = (bound: Bound | undefined) => (bound === undefined ? undefined : Number(bound.value))
+  const numberIn = (bound: Bound | undefined) => {
+    const value = Number(bound?.value)
+    return Number.isNaN(value) ? undefined : value
+  }
   return {
     edges: edgesBetween(low, high, step),
-    column: written(name),
+    column: `${written(name)} by ${decimal(step)}`,
     placeOf: value => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : Number.NaN),
-    print: (place, isEnd) => String(isEnd ? place - behind : place),
+    print: (place, isEnd) => decimal(isEnd ? place - behind : place),
     parse: (text, isEnd) => {
       const value = Number(text)
       return text.trim() === '' || !Number.isFinite(value) ? undefined : isEnd ? value + behind : value
     },
     boundsOf: (from, to) => [
-      ...(from === undefined ? [] : [{ sign: '>=' as const, value: String(from) }]),
-      ...(to === undefined ? [] : [{ sign: '<=' as const, value: String(to - behind) }]),
+      ...(from === undefined ? [] : [{ sign: '>=' as const, value: decimal(from) }]),
+      ...(to === undefined ? [] : [{ sign: '<=' as const, value: decimal(to - behind) }]),
     ],
     read: bounds => {
       const lower = bounds.find(({ sign }) => sign.startsWith('>'))
@@ -92,18 +99,21 @@ function numbersBetween(name: string, low: number, high: number, areWhole: boole
   }
 }
 
+/** Writes a number without an exponent, which PQL doesn't read behind a whole number. */
+const decimal = (value: number) => value.toFixed(digits).replace(/\.?0+$/, '')
+
 /** Steps of time: years, months or days. */
-type Unit = readonly [mask: string, months: number, length: number]
+type Unit = readonly [bucket: string, months: number, length: number]
 const units: readonly Unit[] = [
-  ['YYYY-MM-DD', 0, day],
-  ['YYYY-MM', 1, 30.4 * day],
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((years): Unit => ['YYYY', 12 * years, 365.25 * years * day]),
+  ['day', 0, day],
+  ['month', 1, 30.4 * day],
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((years): Unit => ['year', 12 * years, 365.25 * years * day]),
 ]
 
 function timesBetween(name: string, low: number, high: number): Scale | undefined {
   if (!(high >= low)) return undefined
-  const [mask, months] = units.find(([, , length]) => (high - low) / length <= mostSteps) ??
-    units.at(-1) ?? ['YYYY', 12]
+  const [bucket, months] = units.find(([, , length]) => (high - low) / length <= mostSteps) ??
+    units.at(-1) ?? ['year', 12]
   const start = new Date(low)
   const edges: number[] = []
   const first =
@@ -119,8 +129,8 @@ function timesBetween(name: string, low: number, high: number): Scale | undefine
   }
   return {
     edges,
-    column: `to_string(${written(name)}, "${mask}")`,
-    placeOf: value => (typeof value === 'string' ? Date.parse(spelled(value)) : Number.NaN),
+    column: `${written(name)} by ${bucket}`,
+    placeOf: value => (typeof value === 'string' ? Date.parse(value) : Number.NaN),
     print: (place, isEnd) => printed(isEnd ? place - 1 : place, isEnd),
     parse: (text, isEnd) => parsed(text.trim(), isEnd),
     boundsOf: (from, to) => [

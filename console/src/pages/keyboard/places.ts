@@ -9,9 +9,9 @@ import {
   Library,
   MessageCircleQuestionMark,
   MonitorSmartphone,
-  Search,
   Settings,
   Table2,
+  TextSearch,
   Users,
   UsersRound,
 } from '../../icons.ts'
@@ -58,7 +58,7 @@ async function furtherPages(): Promise<readonly Place[]> {
 const pages = (): readonly Place[] => [
   { path: '', name: t('nav.home'), icon: House },
   { path: 'items', name: t('nav.items'), icon: Library },
-  { path: 'search', name: t('search.title'), icon: Search },
+  { path: 'search', name: t('search.title'), icon: TextSearch },
   { path: 'questions', name: t('questions'), icon: MessageCircleQuestionMark },
   ...(isAdministrator.value
     ? navigation.map(({ path, icon, name }) => ({
@@ -102,7 +102,11 @@ export async function placesNamed(text: string): Promise<readonly Shelf[]> {
 export const searchFor = (text: string): Shelf => ({
   title: t('search.title'),
   places: [
-    { path: withQuery('search', { q: text }), name: t('search.everywhere', { words: text }), icon: Search },
+    {
+      path: withQuery('search', { q: text }),
+      name: t('search.everywhere', { words: text }),
+      icon: TextSearch,
+    },
   ],
 })
 

@@ -12,7 +12,7 @@ import { Page } from '../../parts/Page.tsx'
 import { Pager } from '../../parts/Pager.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
-import { Value } from '../../parts/Value.tsx'
+import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { QueryEditor } from '../entity/QueryEditor.tsx'
@@ -200,14 +200,14 @@ function Shown({
   const names = Object.keys(rows[0] ?? {})
   const keys = new Set(isWhole && entity ? keyOf(entity) : [])
   const columns = names.map((name): Column<Answer['rows'][number]> => {
-    const type = entity?.fields.find(one => one.name === name)?.type
+    const field = entity?.fields.find(one => one.name === name)
     const isNumber = rows.every(row => ['number', 'bigint'].includes(typeof row[name]) || row[name] === null)
     return {
       id: name,
-      label: <bdi>{name}</bdi>,
+      label: field ? <FieldName field={field} /> : <bdi>{name}</bdi>,
       numeric: isNumber && rows.some(row => row[name] !== null),
       cell: row => {
-        const shown = <Value value={row[name]} {...(type ? { type } : {})} plain={keys.has(name)} />
+        const shown = <Value value={row[name]} field={field} plain={keys.has(name)} />
         return entity && keys.has(name) ? <a href={href(recordPath(entity, row))}>{shown}</a> : shown
       },
     }

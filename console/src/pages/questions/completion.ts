@@ -1,3 +1,5 @@
+import { QueryError } from '../../../../src/query/language/node.ts'
+import { readPql } from '../../../../src/query/language/read-pql.ts'
 import type { Entity, EntityField } from '../../entities.ts'
 import { suggestedAt } from '../entity/PqlEditor.tsx'
 import { expectedAfter, type Suggestion, type Token, tokensIn, written } from '../entity/pql.ts'
@@ -28,6 +30,7 @@ const functions: readonly Suggestion[] = [
 ].map(text => ({ text }))
 const masks = ['"YYYY"', '"YYYY-MM"', '"YYYY-MM-DD"', '"HH24"', '"ID"']
 const clauses = ['group by', 'having', 'order by', 'limit', 'offset']
+const grouping = new Set(['group by', 'having', 'with empty'])
 
 /** Suggests what may stand at a place of a whole query in PQL. */
 export function suggestInQuery(text: string, cursor: number, entities: readonly Entity[]): Suggested {
@@ -52,35 +55,38 @@ export function suggestInQuery(text: string, cursor: number, entities: readonly 
   if (part === 'name') return words('{', '[')
   if (part === 'shown') return words('{')
   if (part === 'columns') return offer(amongColumns(entity, columns, true))
-  const others = clauses.filter(one => columns.length > 0 || !['group by', 'having'].includes(one))
+  // Only columns can be grouped.
+  const fits = (word: string) => columns.length > 0 || !grouping.has(word)
+  const follows = followsAt(text.slice(0, start)).filter(one => fits(one) && one !== clause)
   if (part === 'clause' && clause !== 'having') {
-    if (clause === 'limit' || clause === 'offset') return own.length === 0 ? words() : words(...others, '}')
+    if (clause === 'limit' || clause === 'offset') return own.length === 0 ? words() : words(...follows)
     const list = amongColumns(entity, own, false)
     const isDone = own.length > 0 && own.at(-1)?.text !== ','
-    const directions = isDone && clause === 'order by' ? ['desc', 'asc'] : []
     return isDone && !isOpen(own)
-      ? words(
-          ',',
-          ...directions.filter(one => own.at(-1)?.text !== one),
-          ...others.filter(one => one !== clause),
-          '}',
-        )
+      ? words(...bucketsOf(entity.fields, own).map(one => one.text), ...follows)
       : offer(list)
   }
   const expected = expectedAfter(own, entity.fields)
   const inside = suggestedAt(entity, { expected, begun, start })
-  if (expected.kind === 'joiner') return words('and', 'or', ...others, '}')
+  if (expected.kind === 'joiner') return words(...follows)
   if (expected.kind !== 'condition' || own.length > 0) return inside
-  return {
-    ...inside,
-    list: [
-      ...inside.list,
-      ...fitting(
-        [...others, '}'].map(one => ({ text: one })),
-        begun,
-      ),
-    ],
+  const ends = fitting(
+    [...clauses.filter(fits), '}'].map(one => ({ text: one })),
+    begun,
+  )
+  return { ...inside, list: [...inside.list, ...ends] }
+}
+
+/** Returns the words that the service's reader of PQL would take next. */
+function followsAt(text: string): readonly string[] {
+  try {
+    readPql(text)
+  } catch (error) {
+    const expected = error instanceof QueryError ? error.members.expected : undefined
+    const words = Array.isArray(expected) ? expected.filter(one => typeof one === 'string') : []
+    return words.filter(one => !one.includes('<') || one === '<')
   }
+  return []
 }
 
 function fitting(list: readonly Suggestion[], begun: string): readonly Suggestion[] {
@@ -114,7 +120,18 @@ function amongColumns(
       ...functions,
       ...(last === undefined && isProjection ? [{ text: 'distinct' }] : []),
     ]
-  return [{ text: ',' }, { text: ']' }]
+  return [...bucketsOf(fields, tokens), { text: ',' }, { text: ']' }]
+}
+
+const periods = ['year', 'quarter', 'month', 'week', 'day', 'hour']
+
+/** Suggests buckets for numbers and times, such as `year by 10` and `changed by month`. */
+function bucketsOf(fields: readonly EntityField[], tokens: readonly Token[]): readonly Suggestion[] {
+  const last = tokens.at(-1)?.text
+  if (last === 'by') return periods.map(text => ({ text }))
+  const type = fields.find(({ name }) => name === last)?.type
+  if (type === 'date-time') return periods.map(text => ({ text: `by ${text}` }))
+  return type === 'integer' || type === 'number' || type === 'json' ? [{ text: 'by 10' }] : []
 }
 
 /** Returns the innermost query that is still open behind the tokens. */

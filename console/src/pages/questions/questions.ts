@@ -8,7 +8,7 @@ import { tokensIn, written } from '../entity/pql.ts'
 import { entityIn, isAst, partsOf, readQuery, refusalOf, textOf } from '../entity/reading.ts'
 import { RefusedQuery } from '../entity/refused.ts'
 import { clausesAt } from '../entity/requirements.ts'
-import { printNames, usual, type View } from '../entity/view.ts'
+import { printNames, type View } from '../entity/view.ts'
 import type { Requested } from '../request/texts.ts'
 
 /** A question that was read: a query in PQL or an AST. */
@@ -135,16 +135,10 @@ export function viewIn({ text, node, entity }: Question): string | undefined {
   const order = orderIn(clauses.flatMap(one => partsOf(one, 'order_by') ?? [])[0], entity)
   if (!fields || !order) return undefined
   const condition = conditionIn(text)
-  const names = fields.map(({ name }) => name)
-  const isUsual =
-    names.join() ===
-    usual(entity)
-      .map(({ name }) => name)
-      .join()
   return withQuery(entityPath(entity.name), {
     q: condition,
     sort: printNames(order.map(one => (one.order === 'desc' ? `-${one.field}` : one.field))),
-    columns: isUsual ? null : printNames(names),
+    columns: printNames(fields.map(({ name }) => name)),
   })
 }
 

@@ -101,10 +101,10 @@ async function searchIn(entity: Entity, words: string, signal: AbortSignal): Pro
         name:
           titleIn(marked[texts.findIndex(one => one.name === name)]) ??
           keys.map(key => String(row[key])).join(', '),
-        texts: texts.flatMap(({ name: field }, at) => {
+        texts: texts.flatMap(({ name: field, label = field }, at) => {
           const text = marked[at]
           const isFound = typeof text === 'string' && text.includes('\u0002') && field !== name
-          return isFound ? [{ field, text }] : []
+          return isFound ? [{ field: label, text }] : []
         }),
       }
     }),
