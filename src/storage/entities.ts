@@ -179,9 +179,10 @@ export interface Reliance {
     | { readonly kind: 'kept' }
     | {
         readonly kind: 'unwritten'
-        readonly field: Pick<Field, 'name' | 'type' | 'collation'>
+        /** Without a field, no record was written at all. */
+        readonly field?: Pick<Field, 'name' | 'type' | 'collation'>
         /** As `orderOf` names it. */
-        readonly value: string
+        readonly value?: string
         readonly except?: string
       }
 }
@@ -247,6 +248,10 @@ export interface Agreed {
   readonly version: string | null
   /** Single records that may have been written since. */
   readonly changes: number
+  /** The declarations of fields that it must still have, as JSON; undefined: any. */
+  readonly declared?: string
+  /** What was seen of other entities. */
+  readonly relies?: readonly Reliance[]
 }
 
 /** An imported entity. Records come in the order of the key, numbered from 0. */
@@ -265,6 +270,8 @@ export interface NewEntity {
    * given together with `replaces`.
    */
   readonly agree?: () => Promise<Agreed>
+  /** What was seen of other entities, given together with `replaces`. */
+  readonly relies?: readonly Reliance[]
   /**
    * True if the records are those of the version that it replaces, so that single records written since stay.
    */

@@ -1017,6 +1017,11 @@ export interface Schemas {
       readonly most?: number
     })
     readonly most?: number
+    readonly referenced?: {
+      readonly entity: string
+      readonly field: string
+      readonly keys: readonly (string)[]
+    }
     readonly nearest?: string
     readonly key?: string
     readonly keys?: readonly (string)[]

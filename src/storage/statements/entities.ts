@@ -131,7 +131,8 @@ export function* pointEntity(
   const { name, key, fields, version, count, bytes, largest, slots } = published
   const before = yield* findEntity(name)
   const stored = before && isImported(before) ? before.source.version : undefined
-  if (!(yield* mayReplace(published, stored))) return undefined
+  if (!(yield* mayReplace(published, stored, JSON.stringify(before?.declaredFields ?? null))))
+    return undefined
   // A version of the same records needs none before it.
   const keeps = event !== null && !published.keepsNewer
   if (before && isImported(before)) yield* giveUp(before, keeps ? event : null, limits)
