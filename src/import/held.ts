@@ -236,7 +236,7 @@ async function requireFitting(
 ): Promise<readonly Reliance[]> {
   const faults = new Faults()
   const relies: Reliance[] = []
-  const valueOf = (record: Readonly<Record<string, unknown>>, name: string) =>
+  const fieldIn = (record: Readonly<Record<string, unknown>>, name: string) =>
     Object.hasOwn(record, name) ? (record[name] ?? null) : null
   const nameOf = (record: Readonly<Record<string, unknown>>) => recordKey(entity, keyValues(entity, record))
   const written = new Set(changes.map(({ record }) => nameOf(record)))
@@ -244,7 +244,7 @@ async function requireFitting(
     const name = keyOf(field)
     const seen = new Map<string, Change>()
     for (const change of changes.toSorted((one, other) => one.line - other.line)) {
-      const value = valueOf(change.record, field.name)
+      const value = fieldIn(change.record, field.name)
       if (value === null) continue
       const before = seen.get(name(value))
       if (before) faults.add(again(field.name, value, change.line, `line ${before.line}`))
@@ -271,7 +271,7 @@ async function requireFitting(
     const own = to.name === entity.name ? new Set(changes.map(one => one.key[0])) : undefined
     const firsts = new Map<string, First>()
     for (const { record, line } of changes) {
-      const value = valueOf(record, field.name)
+      const value = fieldIn(record, field.name)
       if (value === null || own?.has(name(value))) continue
       const before = firsts.get(name(value))
       if (!before || before.line > line) firsts.set(name(value), { value, line })

@@ -1,3 +1,4 @@
+import { Misfit } from '../http/misfit.ts'
 import { type ProblemCode, problems } from '../http/problems.ts'
 import { closed, count, named, oneOf, Type, text, uri } from '../http/schema.ts'
 import { headersOfProblems } from './rules.ts'
@@ -126,6 +127,9 @@ export const ProblemBody = named(
       ]),
     ),
     most: Type.Optional(Type.Integer({ description: 'How many there may be.' })),
+    misfits: Type.Optional(
+      Type.Array(Misfit, { description: 'Records that a declaration would not allow.' }),
+    ),
     referenced: Type.Optional(
       closed(
         { entity: text, field: text, keys: Type.Array(text) },

@@ -92,13 +92,15 @@ export interface Entities {
   /**
    * Replaces all declarations of an imported or exposed entity, in one step and on all nodes at once.
    * @param of the tag (`entityTag`) of the entity that the declarations were made for
-   * @returns `changed` where the entity has another tag by now
+   * @param relies what was seen of records when they were checked
+   * @returns `changed` where the entity has another tag by now, or what was seen doesn't hold any more
    */
   declare(
     name: string,
     declared: Declared,
     of: string,
     event: AuditEvent,
+    relies?: readonly Reliance[],
   ): Promise<'declared' | 'changed' | 'missing'>
   /**
    * @param of the tag that the entity must have; undefined: any

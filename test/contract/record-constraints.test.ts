@@ -254,3 +254,40 @@ test('D16 an update and a deletion by file hold to the same', async t => {
     /artworks references records of artists that would go, in its field "artist_id": 1/,
   )
 })
+
+test('EA12 a constraint that records don’t fit is refused with their number and the first of them', async t => {
+  const { service, root } = await started(t)
+  await importText(
+    service,
+    lines(
+      { id: 1, part: 'a', of: 1, set: null },
+      { id: 2, part: 'a', of: 9, set: 'x' },
+      { id: 3, part: 'b', of: 1 },
+    ),
+    { entity: 'parts', key: 'id' },
+  )
+  const fields = {
+    set: { required: true },
+    part: { unique: true, oneOf: ['a'] },
+    of: { references: 'artists' },
+  }
+  const misfits = [
+    { field: 'of', constraint: 'references', count: 1, examples: ['2'] },
+    { field: 'part', constraint: 'oneOf', count: 1, examples: ['b'] },
+    { field: 'part', constraint: 'unique', count: 1, examples: ['a'] },
+    { field: 'set', constraint: 'required', count: 2, examples: ['1', '3'] },
+  ]
+  const byField = (found: readonly { field: string; constraint: string }[]) =>
+    found.toSorted((one, other) =>
+      `${one.field} ${one.constraint}`.localeCompare(`${other.field} ${other.constraint}`),
+    )
+  const preview = await root.send('PATCH', '/parts?preview=true', { fields })
+  assert.equal(preview.status, 200, JSON.stringify(preview.body))
+  assert.deepEqual(byField(preview.body.misfits), misfits)
+  const refusal = await root.send('PATCH', '/parts', { fields })
+  assert.equal(refusal.status, 422)
+  assert.deepEqual(byField(refusal.body.misfits), misfits)
+  const good = { set: { default: 'y' }, part: { oneOf: ['a', 'b'] } }
+  assert.deepEqual((await root.send('PATCH', '/parts?preview=true', { fields: good })).body, { misfits: [] })
+  assert.equal((await root.send('PATCH', '/parts', { fields: good })).status, 200)
+})

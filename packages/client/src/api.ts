@@ -949,6 +949,14 @@ export interface Schemas {
     readonly confidence: number
     readonly place: number
   }
+  readonly Misfits: {
+    readonly misfits: readonly ({
+      readonly field: string
+      readonly constraint: 'required' | 'oneOf' | 'unique' | 'references'
+      readonly count: number
+      readonly examples: readonly (string)[]
+    })[]
+  }
   readonly NewAccessToken: {
     readonly token: string
     readonly id: string
@@ -1017,6 +1025,12 @@ export interface Schemas {
       readonly most?: number
     })
     readonly most?: number
+    readonly misfits?: readonly ({
+      readonly field: string
+      readonly constraint: 'required' | 'oneOf' | 'unique' | 'references'
+      readonly count: number
+      readonly examples: readonly (string)[]
+    })[]
     readonly referenced?: {
       readonly entity: string
       readonly field: string
@@ -2570,7 +2584,7 @@ export interface Routes {
     readonly '/api/system/systemwidealerts/{id}': { path: { readonly id: string }; json: Schemas['WantedAlert']; answer: Schemas['Alert'] }
   }
   readonly patch: {
-    readonly '/api/admin/entities/{name}': { path: { readonly name: string }; json: Schemas['EntityChange']; answer: Schemas['Entity'] | Schemas['Process'] }
+    readonly '/api/admin/entities/{name}': { path: { readonly name: string }; query: { readonly preview?: boolean }; json: Schemas['EntityChange']; answer: (Schemas['Entity'] | Schemas['Misfits']) | Schemas['Process'] }
     readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; json: Schemas['JsonPatch']; answer: Schemas['ResourcePolicy'] }
     readonly '/api/core/bitstreams': { json: Schemas['JsonPatch']; answer: undefined }
     readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bitstream'] }

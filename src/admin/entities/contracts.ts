@@ -1,4 +1,5 @@
 import type { Contracts } from '../../http/contract.ts'
+import { Misfit } from '../../http/misfit.ts'
 import type { ProblemCode } from '../../http/problems.ts'
 import {
   answer,
@@ -188,6 +189,8 @@ const EntityChange = named('EntityChange', {
   ),
 })
 
+const MisfitsFound = named('Misfits', { misfits: Type.Array(Misfit) })
+
 /** Counts of changes that an import has made, or would make. */
 const counts = {
   inserted: Type.Optional(count),
@@ -321,10 +324,16 @@ export const contracts = {
   changeEntity: {
     summary: 'Change what is declared of an entity',
     tag,
+    query: {
+      preview: parameter(
+        Type.Boolean(),
+        'Whether nothing is changed, and the answer says which records don’t fit.',
+      ),
+    },
     headers: changing,
     body: { 'application/merge-patch+json': EntityChange, 'application/json': EntityChange },
     answers: {
-      200: answer('The entity.', json(Entity), etag),
+      200: answer('The entity, or the preview.', json(Type.Union([Entity, MisfitsFound])), etag),
       202: answer('Collations take a process.', json(Process), { Location: uri }),
     },
     problems: refused,

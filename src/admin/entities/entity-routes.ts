@@ -7,14 +7,15 @@ import { bodyChecks } from '../../http/check-body.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPage, readPage } from '../../http/hal.ts'
 import { exactBody, requireType } from '../../http/json-body.ts'
-import { type Query, singleParameters } from '../../http/parameters.ts'
+import { parseBoolean, type Query, singleParameters } from '../../http/parameters.ts'
 import { requireState, stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
+import { type Misfits, misfitsInWords, misfitsOf, reliedOn } from '../../import/misfits.ts'
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import { parseExact } from '../../lib/json.ts'
 import { pointer } from '../../lib/json-pointer.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
-import { declaredOf, entityTag } from '../../model/declared.ts'
+import { declaredOf, entityTag, withDeclared } from '../../model/declared.ts'
 import { describedFields } from '../../model/declared-fields.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
@@ -121,12 +122,15 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     route('changeEntity', changes('administrator', 'administration', mergeBody)),
     async (request, reply) => {
       const { name } = request.params
-      singleParameters(request.query as Query, [])
+      const { preview } = singleParameters(request.query as Query, ['preview'])
+      const isPreview = preview !== undefined && parseBoolean('preview', preview)
       requireType(request, ['application/merge-patch+json', json])
       const wanted = wantedIn(await checked('changeEntity', exactBody(request, parseExact)), name)
       await requireGroup(wanted.read, people)
       await requireGroup(wanted.write, people, '/write')
       const { collations } = wanted
+      if (collations && isPreview)
+        throw refused('/collations', 'Other collations fit all records; only declarations have a preview.')
       if (collations) {
         const entity = own(request, await entities.all(), name)
         const process = await collate(parts, request, entity, { ...wanted, collations })
@@ -135,13 +139,21 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
           return reply.send(parts.imports.describe(process))
         }
       }
+      let misfits: readonly Misfits[] = []
       await again(request, async () => {
         const all = await entities.all()
         const entity = own(request, all, name)
         const declared = declaredAfter(wanted, entity, all)
         if (JSON.stringify(declared) === JSON.stringify(declaredOf(entity))) return 'declared'
-        return entities.declare(name, declared, entityTag(entity), eventFor(request, 'entity.change', name))
+        const after = withDeclared(entity, declared)
+        const before = entity.declaredFields ?? []
+        misfits = await misfitsOf(after, before, all, entities)
+        if (isPreview) return 'declared'
+        requireFits(misfits, after)
+        const event = eventFor(request, 'entity.change', name)
+        return entities.declare(name, declared, entityTag(entity), event, reliedOn(after, before, all))
       })
+      if (isPreview) return reply.send({ misfits })
       const { tag, body } = await answer(name)
       return reply.header('etag', tag).send(body)
     },
@@ -174,6 +186,17 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       headers: { 'retry-after': '1' },
     })
   }
+}
+
+/** @throws Problem 422 at the first declaration that records don't fit, with all of them */
+function requireFits(misfits: readonly Misfits[], { name }: Entity): void {
+  const [first] = misfits
+  if (!first) return
+  throw refused(
+    pointer('fields', first.field, first.constraint),
+    `The records of ${name} don’t fit: ${misfits.slice(0, 5).map(misfitsInWords).join('; ')}. Change them first.`,
+    { misfits },
+  )
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } fro
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import type { KeptVersion, KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
-import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
+import type { Agreed, Entities, NewEntity, RecordEntity, Reliance } from '../entities.ts'
 import { definitionOf, findEntity, isImported } from './entity-rows.ts'
 import {
   dropKept,
@@ -17,6 +17,7 @@ import {
   trimKept,
 } from './kept-versions.ts'
 import {
+  allHold,
   dropChanges,
   mayReplace,
   recordEvents,
@@ -90,8 +91,8 @@ export const entities = {
     },
     changeWriteRule: (name, write, event) => describe(name, { write }, event),
     describe: (name, change, event) => describe(name, change, event),
-    declare: (name, declared, of, event) =>
-      declare(name, before => (entityTag(before) === of ? declared : undefined), event),
+    declare: (name, declared, of, event, relies = []) =>
+      declare(name, before => (entityTag(before) === of ? declared : undefined), event, relies),
     *drop(name, event, of) {
       const dropped = yield* dropEntity(name, event, of)
       return typeof dropped === 'object' ? true : dropped
@@ -232,13 +233,14 @@ function* declare(
   name: string,
   change: (before: Entity) => Declared | undefined,
   event: AuditEvent,
+  relies: readonly Reliance[] = [],
 ): Change<'declared' | 'changed' | 'missing'> {
   yield* lockList()
   yield* rights(event, 'shared')
   const before = yield* findEntity(name)
   if (before === undefined) return 'missing'
   const declared = change(before)
-  if (declared === undefined) return 'changed'
+  if (declared === undefined || !(yield* allHold(relies))) return 'changed'
   const after = withDeclared(before, declared)
   yield* putEntity(after)
   yield* record({ ...event, object: name, changes: entityChanges(before, after) })
