@@ -153,8 +153,8 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
         const event = eventFor(request, 'entity.change', name)
         return entities.declare(name, declared, entityTag(entity), event, reliedOn(after, before, all))
       })
-      if (isPreview) return reply.send({ misfits })
       const { tag, body } = await answer(name)
+      if (isPreview) return reply.header('etag', tag).send({ misfits })
       return reply.header('etag', tag).send(body)
     },
   )
