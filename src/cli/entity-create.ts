@@ -1,8 +1,10 @@
 import { Command } from 'commander'
 import { DeclarationRefused, declarationsAfter, type FieldChange } from '../import/declare-fields.ts'
 import { importStaged, VersionReplaced } from '../import/import-entity.ts'
+import { type Reshaping, reshape } from '../import/reshape-fields.ts'
 import { fieldTypes } from '../import/types.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
+import type { PlainValue } from '../model/declared-fields.ts'
 import type { Entity, FieldType } from '../model/entities.ts'
 import { descriptionOf } from '../model/relations.ts'
 import { typedValue } from './entity-field.ts'
@@ -78,6 +80,85 @@ export const createCommand = (): Command =>
         )
       })
     })
+
+/** `carrel entity fields`: changes fields with all records, or nothing (EA13). */
+export const fieldsCommand = (): Command =>
+  new Command('fields')
+    .argument('<name>', 'an imported entity')
+    .description('Add, remove and rename fields of an entity, and change their types, with all its records.')
+    .option(
+      '--add <definition...>',
+      'name:type, and a default for the records that are there: state:text:default=kept',
+    )
+    .option('--remove <field...>', 'fields that go, with their values')
+    .option('--rename <pair...>', 'old=new')
+    .option('--type <pair...>', 'field=type')
+    .option('--preview', 'change nothing, and say which values can’t have their new type')
+    .option(...jsonOption)
+    .action(
+      (
+        name: string,
+        { add = [], remove = [], rename = [], type = [], preview = false, json }: FieldsOptions,
+      ) => {
+        const change: Reshaping = {
+          add: add.map(fieldIn).map(one => {
+            const { default: value, ...others } = one.change
+            if (Object.keys(others).length > 0)
+              throw new Misuse(
+                '--add takes name, type and default; declare the rest with `carrel entity field`',
+              )
+            return {
+              name: one.name,
+              type: one.type,
+              ...(value !== undefined && { default: value as PlainValue }),
+            }
+          }),
+          remove,
+          rename: Object.fromEntries(rename.map(pairIn)),
+          types: Object.fromEntries(
+            type.map(pairIn).map(([field, to]) => {
+              if (!fieldTypes.includes(to as FieldType))
+                throw new Misuse(
+                  `--type takes ${fieldTypes.join(', ')}, not ${JSON.stringify(to.slice(0, 100))}`,
+                )
+              return [field, to as FieldType]
+            }),
+          ),
+        }
+        if (add.length + remove.length + rename.length + type.length === 0)
+          throw new Misuse('say what is to be changed: --add, --remove, --rename or --type')
+        return withStore(async ({ entities }) => {
+          const event = commandEvent('entity.update')
+          const done = await reshape(entities, { name, change, isPreview: preview, event }, () => {})
+          const misfits = done.misfits.map(
+            ({ field, count, examples }) =>
+              `${count.toLocaleString('en')} values of ${field} can't have the new type, in the records ${examples.join(', ')}`,
+          )
+          sayResult(
+            json,
+            done,
+            preview
+              ? misfits.join('\n') || 'All values fit.'
+              : `${name} has ${done.fields} fields now, in ${done.records.toLocaleString('en')} records.`,
+          )
+        })
+      },
+    )
+
+interface FieldsOptions extends Json {
+  readonly add?: readonly string[]
+  readonly remove?: readonly string[]
+  readonly rename?: readonly string[]
+  readonly type?: readonly string[]
+  readonly preview?: boolean
+}
+
+function pairIn(text: string): readonly [string, string] {
+  const at = text.indexOf('=')
+  if (at < 1 || at === text.length - 1)
+    throw new Misuse(`${JSON.stringify(text.slice(0, 100))} is no pair such as old=new`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
 
 function declared(entity: Entity, fields: readonly NewField[], all: ReadonlyMap<string, Entity>) {
   try {

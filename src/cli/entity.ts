@@ -6,7 +6,7 @@ import { relationsOf } from '../model/relations.ts'
 import { defaultConditionOf } from '../query/check/check.ts'
 import { QueryError } from '../query/language/node.ts'
 import type { RecordEntity } from '../storage/entities.ts'
-import { createCommand } from './entity-create.ts'
+import { createCommand, fieldsCommand } from './entity-create.ts'
 import { fieldCommand } from './entity-field.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -86,6 +86,7 @@ export function entityCommand(): Command {
   command.addCommand(recipeCommand())
   command.addCommand(fieldCommand())
   command.addCommand(createCommand())
+  command.addCommand(fieldsCommand())
 
   command.addCommand(versionsCommand())
   command.addCommand(restoreCommand())

@@ -503,6 +503,16 @@ export interface Schemas {
     readonly rename?: string
     readonly leaveOut?: boolean
   }
+  readonly FieldsChange: {
+    readonly add?: readonly ({
+      readonly name: string
+      readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json'
+      readonly default?: (string | number | boolean)
+    })[]
+    readonly remove?: readonly (string)[]
+    readonly rename?: { readonly [name: string]: string }
+    readonly types?: { readonly [name: string]: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json' }
+  }
   readonly Figures: {
     readonly time: string
     readonly started: string
@@ -2480,6 +2490,7 @@ export interface Routes {
     readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
   }
   readonly post: {
+    readonly '/api/admin/entities/{name}/fields': { path: { readonly name: string }; query: { readonly preview?: boolean }; json: Schemas['FieldsChange']; answer: Schemas['Process'] }
     readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[]; readonly delimiter?: string; readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh'; readonly 'decimal-comma'?: boolean; readonly recipe?: string; readonly 'day-first'?: boolean }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
     readonly '/api/admin/entities/{name}/versions/{version}/restore': { path: { readonly name: string; readonly version: number }; answer: undefined }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }

@@ -189,6 +189,17 @@ const EntityChange = named('EntityChange', {
   ),
 })
 
+const FieldsChange = named('FieldsChange', {
+  add: Type.Optional(
+    Type.Array(closed({ name, type: oneOf(...fieldTypes), default: Type.Optional(PlainValue) }), {
+      minItems: 1,
+      maxItems: maxFields,
+    }),
+  ),
+  remove: Type.Optional(names(maxFields)),
+  rename: Type.Optional(Type.Record(text, name)),
+  types: Type.Optional(Type.Record(text, oneOf(...fieldTypes))),
+})
 const MisfitsFound = named('Misfits', { misfits: Type.Array(Misfit) })
 
 /** Counts of changes that an import has made, or would make. */
@@ -336,6 +347,22 @@ export const contracts = {
       200: answer('The entity, or the preview.', json(Type.Union([Entity, MisfitsFound])), etag),
       202: answer('Collations take a process.', json(Process), { Location: uri }),
     },
+    problems: refused,
+  },
+  changeFields: {
+    summary: 'Change the fields of an imported entity with its records',
+    description:
+      'A process adds, removes and renames fields and changes their types, for all records or for none. The version before is kept.',
+    tag,
+    query: {
+      preview: parameter(
+        Type.Boolean(),
+        'Whether the process only says which values can’t have their new type.',
+      ),
+    },
+    headers: { 'If-Match': changing['If-Match'] },
+    body: json(FieldsChange),
+    answers: { 202: answer('A process does it.', json(Process), { Location: uri }) },
     problems: refused,
   },
   dropEntity: {

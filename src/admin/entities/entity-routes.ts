@@ -10,7 +10,9 @@ import { exactBody, requireType } from '../../http/json-body.ts'
 import { parseBoolean, type Query, singleParameters } from '../../http/parameters.ts'
 import { requireState, stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
+import { ImportError } from '../../import/import-error.ts'
 import { type Misfits, misfitsInWords, misfitsOf, reliedOn } from '../../import/misfits.ts'
+import { type Reshaping, reshaped } from '../../import/reshape-fields.ts'
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import { parseExact } from '../../lib/json.ts'
 import { pointer } from '../../lib/json-pointer.ts'
@@ -20,7 +22,7 @@ import { describedFields } from '../../model/declared-fields.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
 import { relationsOf } from '../../model/relations.ts'
-import type { Entities } from '../../storage/entities.ts'
+import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'
 import { declaredAfter, fieldOf, known, requireGroup, requireOwn } from './declarations.ts'
 import type { Imports } from './imports.ts'
@@ -156,6 +158,43 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       const { tag, body } = await answer(name)
       if (isPreview) return reply.header('etag', tag).send({ misfits })
       return reply.header('etag', tag).send(body)
+    },
+  )
+
+  routesOf(app).post<Route>(
+    '/:name/fields',
+    route('changeFields', changes('administrator', 'administration', jsonOf(bodyLimit))),
+    async (request, reply) => {
+      const { name } = request.params
+      const { preview } = singleParameters(request.query as Query, ['preview'])
+      const isPreview = preview !== undefined && parseBoolean('preview', preview)
+      requireType(request, [json])
+      const change = (await checked('changeFields', exactBody(request, parseExact))) as Reshaping
+      const all = await entities.all()
+      const entity = own(request, all, name)
+      if (entity.source.kind !== 'records')
+        throw new Problem('entity-conflict', `${name} shows a table; its fields are the columns of that.`)
+      try {
+        reshaped(entity as RecordEntity, change, all)
+      } catch (error) {
+        if (error instanceof ImportError) throw refused('', `${error.message}.`)
+        throw error
+      }
+      const work = { kind: 'reshape', name, change, preview: isPreview } as const
+      const process = await parts.imports.begin(
+        request,
+        {
+          config: parts.config,
+          file: '',
+          format: null,
+          work,
+          event: detached(eventFor(request, 'entity.update', name)),
+        },
+        null,
+        { mode: 'fields', ...(isPreview && { preview: 'true' }) },
+      )
+      reply.code(202).header('location', parts.imports.addressOf(process))
+      return reply.send(parts.imports.describe(process))
     },
   )
 
