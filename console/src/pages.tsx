@@ -48,6 +48,7 @@ const routes: readonly Route[] = [
   administration('admin/groups', () => import('./pages/groups/Groups.tsx')),
   administration('admin/groups/:uuid', () => import('./pages/groups/Group.tsx')),
   administration('admin/entities', () => import('./pages/entities-admin/Entities.tsx')),
+  administration('admin/new-entity', () => import('./pages/entities-admin/NewEntity.tsx')),
   administration('admin/entities/:name', () => import('./pages/entities-admin/EntityAdmin.tsx')),
   administration('admin/tables', () => import('./pages/tables/Tables.tsx')),
   administration('admin/tables/:schema/:name', () => import('./pages/tables/ShowTable.tsx')),

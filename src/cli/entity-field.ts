@@ -1,8 +1,9 @@
 import { Command } from 'commander'
 import { DeclarationRefused, declarationsAfter, type FieldChange } from '../import/declare-fields.ts'
+import { misfitsInWords, misfitsOf, reliedOn } from '../import/misfits.ts'
 import { parseExact } from '../lib/json.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
-import { declaredOf, entityTag } from '../model/declared.ts'
+import { declaredOf, entityTag, withDeclared } from '../model/declared.ts'
 import { describedFields, type FieldDeclaration, fieldFormats } from '../model/declared-fields.ts'
 import type { Entity, Field } from '../model/entities.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -68,7 +69,14 @@ export const fieldCommand = (): Command =>
           const declaredFields = declared(entity, field, change, all)
           const declaration = { ...declaredOf(entity), declaredFields }
           const event = commandEvent('entity.change')
-          const done = await entities.declare(name, declaration, entityTag(entity), event)
+          const [before, after] = [entity.declaredFields ?? [], withDeclared(entity, declaration)]
+          const misfits = await misfitsOf(after, before, all, entities)
+          if (misfits.length > 0)
+            throw new Failure(
+              `the records of ${name} don't fit: ${misfits.map(misfitsInWords).join('; ')}; change them first`,
+            )
+          const relies = reliedOn(after, before, all)
+          const done = await entities.declare(name, declaration, entityTag(entity), event, relies)
           if (done === 'changed') continue
           const now = (await entities.all()).get(name)
           const made = now && describedFields(now).find(one => one.name === field)

@@ -6,6 +6,7 @@ import { relationsOf } from '../model/relations.ts'
 import { defaultConditionOf } from '../query/check/check.ts'
 import { QueryError } from '../query/language/node.ts'
 import type { RecordEntity } from '../storage/entities.ts'
+import { createCommand, fieldsCommand } from './entity-create.ts'
 import { fieldCommand } from './entity-field.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -84,6 +85,8 @@ export function entityCommand(): Command {
   command.addCommand(defaultCommand())
   command.addCommand(recipeCommand())
   command.addCommand(fieldCommand())
+  command.addCommand(createCommand())
+  command.addCommand(fieldsCommand())
 
   command.addCommand(versionsCommand())
   command.addCommand(restoreCommand())

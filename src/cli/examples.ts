@@ -44,6 +44,8 @@ export const examples: Readonly<Record<string, string>> = {
   'entity unrelate': 'carrel entity unrelate letters people',
   'entity recipe': 'carrel entity recipe artworks > artworks.recipe.json',
   'entity default': `carrel entity default letters '["=", "published", true]'`,
+  'entity create': `carrel entity create loans --key number --field number:integer 'state:text:one-of=out|back:default=out'`,
+  'entity fields': `carrel entity fields artworks --add 'state:text:default=kept' --rename h=height`,
   'entity field': 'carrel entity field artworks height --label Height --unit mm',
   'entity drop': 'carrel entity drop letters',
   query: `carrel query 'letters { year = 1790 order by place }' --format csv`,

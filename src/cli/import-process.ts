@@ -3,6 +3,7 @@ import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { lossInWords } from '../import/loss.ts'
 import { preview } from '../import/preview.ts'
 import { keptBy, optionsOf } from '../import/recipe.ts'
+import { reshape } from '../import/reshape-fields.ts'
 import { recollate, reviseFile } from '../import/revise-entity.ts'
 import { fileDescriptor, type Report, type Running } from '../lib/threads/child.ts'
 import type { Entities } from '../storage/entities.ts'
@@ -24,6 +25,14 @@ async function work(
   if (asked.kind === 'collate')
     return report(
       withoutMix(await recollate(entities, { name, collations: asked.collations, event, signal }, progress)),
+    )
+  if (asked.kind === 'reshape')
+    return report(
+      await reshape(
+        entities,
+        { name, change: asked.change, isPreview: asked.preview, event, signal },
+        progress,
+      ),
     )
   const input = { name: file, descriptor: fileDescriptor, ...(format && { format }) }
   const { kind, key, read, replace, chosen } = asked

@@ -3,6 +3,7 @@ import type { Field } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
 import { missingKey } from './check-key.ts'
+import { checkerOf, constraintsOf } from './constraints.ts'
 import { openTable } from './csv.ts'
 import { asImportError, type Faults } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
@@ -124,8 +125,12 @@ export function checkChanges(
   const keyOf = keysOf(entity)
   const compare = compareKeys(entity)
   const changes: Change[] = []
+  const check = checkerOf(onlyKeys ? [] : constraintsOf(entity))
   for (const one of records) {
     if (!hasTypes(one, entity, onlyKeys, faults)) continue
+    check(one.record, ({ field, message }) =>
+      faults.add(new ImportError(`line ${one.line}: ${message}`, { field })),
+    )
     try {
       changes.push({ ...one, key: keyOf(one.record, one.line) })
     } catch (error) {

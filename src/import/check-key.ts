@@ -4,7 +4,7 @@ import { release } from '../lib/memory.ts'
 import type { Field } from '../model/entities.ts'
 import { sortRecords } from '../storage/columns/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
-import { faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
+import { type Faults, faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
 
 /** A field of the key, with its ranks. */
@@ -49,6 +49,58 @@ export function numberByKey(key: readonly KeyField[], numbers: Uint32Array, reco
   refuseDouble(ranked, order, records)
   for (const { ranks } of ranked) release(ranks)
   for (let n = 0; n < order.length; n++) numbers[order[n] as number] = n
+}
+
+/** A value, and the first line that has it. */
+export interface First {
+  readonly value: unknown
+  readonly line: number
+}
+
+/** Reads each distinct value of a field, in the order of the file. */
+export function firstsOf(
+  { field, read, distinct }: KeyField,
+  count: number,
+  records: Records,
+): readonly First[] {
+  const ranks = new Uint32Array(count)
+  read(ranks)
+  const isSeen = new Uint8Array(distinct + 1)
+  // Nulls have the last rank.
+  isSeen[distinct] = 1
+  const firsts: First[] = []
+  for (const [at, rank] of ranks.entries()) {
+    if (isSeen[rank]) continue
+    isSeen[rank] = 1
+    firsts.push({ value: records.read(at)[field.name], line: records.line(at) })
+  }
+  release(ranks)
+  return firsts
+}
+
+/** Reports the lines with a value that an earlier line has, of a field whose values must differ. */
+export function refuseRepeated(
+  { field, read, distinct }: KeyField,
+  count: number,
+  records: Records,
+  faults: Faults,
+): void {
+  const ranks = new Uint32Array(count)
+  read(ranks)
+  const first = new Int32Array(distinct).fill(-1)
+  for (const [at, rank] of ranks.entries()) {
+    if (rank >= distinct) continue
+    const before = first[rank] ?? -1
+    if (before < 0) first[rank] = at
+    else
+      faults.add(
+        new ImportError(
+          `line ${records.line(at)}: the field ${shown(field.name)} is unique, and has the value ${shown(records.read(at)[field.name])} again, as on line ${records.line(before)}`,
+          { field: field.name },
+        ),
+      )
+  }
+  release(ranks)
 }
 
 /** A field of the key, with the rank of each record. */

@@ -45,7 +45,7 @@ export const constraintsOf = (entity: Fields): readonly Constraint[] =>
  */
 export function checkerOf(
   constraints: readonly Constraint[],
-): (record: Record<string, unknown>, refuse: (misfit: Misfit) => void) => void {
+): (record: Readonly<Record<string, unknown>>, refuse: (misfit: Misfit) => void) => void {
   const checks = constraints.map(constraint => {
     const { oneOf } = constraint
     const { key } = orderOf(constraint)
@@ -74,5 +74,5 @@ export function checkerOf(
 }
 
 /** Sets a member, also one that is called `__proto__`. */
-const setOwn = (record: Record<string, unknown>, name: string, value: unknown) =>
+const setOwn = (record: Readonly<Record<string, unknown>>, name: string, value: unknown) =>
   Object.defineProperty(record, name, { value, writable: true, enumerable: true, configurable: true })

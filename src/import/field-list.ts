@@ -1,5 +1,6 @@
 import type { Field, FieldType } from '../model/entities.ts'
 import type { BatchField } from './batches.ts'
+import type { Constraint } from './constraints.ts'
 import type { Digits } from './equal-numbers.ts'
 import { ImportError, shown } from './import-error.ts'
 import type { Looks } from './local-forms.ts'
@@ -14,6 +15,12 @@ export interface Declarations {
   readonly lists?: ReadonlySet<string>
   /** What a recipe makes of fields of JSON; those of tables have their shape before they are staged. */
   readonly shaping?: Shaping
+  /** Fields that keep the type of the entity, if a record has them. */
+  readonly held?: ReadonlySet<string>
+  readonly constraints?: readonly Constraint[]
+  /** Fields whose values must differ, and those whose values are looked up. */
+  readonly unique?: readonly string[]
+  readonly looked?: readonly string[]
 }
 
 /** An import's findings about a field. */
@@ -130,8 +137,8 @@ export class FieldList {
    * @throws ImportError if a declaration names a field that doesn't exist, or a collation one that isn't text
    */
   checkDeclarations(): void {
-    const { types, collations } = this.#declarations
-    for (const name of types.keys()) this.place(name, 'the field')
+    const { types, held, collations } = this.#declarations
+    for (const name of types.keys()) if (!held?.has(name)) this.place(name, 'the field')
     for (const name of collations.keys()) {
       const { type } = fieldOf(this.#statistics[this.place(name, 'the field')] as FieldStatistics)
       if (type !== 'text')

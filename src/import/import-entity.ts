@@ -7,6 +7,7 @@ import type { Recipe } from '../model/recipes.ts'
 import type { Agreed, Entities, NewEntity } from '../storage/entities.ts'
 import type { Differences } from './differences.ts'
 import type { Findings } from './field-list.ts'
+import { heldBy } from './held.ts'
 import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import { agreedTo, effectOf, type Loss, lossRefused } from './loss.ts'
@@ -110,7 +111,7 @@ export const importRecords = (
 export async function importStaged(
   fill: (staging: Staging) => Promise<void>,
   entities: Entities,
-  options: ImportOptions & Pick<NewEntity, 'replaces' | 'keepsNewer' | 'declare'>,
+  options: ImportOptions & Pick<NewEntity, 'replaces' | 'keepsNewer' | 'declare' | 'relies'>,
   progress: Progress,
 ): Promise<ImportReport> {
   const {
@@ -119,6 +120,7 @@ export async function importStaged(
     read,
     replaces,
     keepsNewer = false,
+    relies,
     declare,
     replace = false,
     losing = () => {},
@@ -132,9 +134,17 @@ export async function importStaged(
   } = options
   checkName(name)
   const start = performance.now()
+  // Records that are written again have been checked before.
+  const held = replaces === undefined ? heldBy(await entities.all(), name, types) : undefined
   const staging = createStaging(
     temporaryName(entities),
-    { types, collations, ...(lists && { lists }), ...(reading && { shaping: shapingOf(reading) }) },
+    {
+      types,
+      collations,
+      ...(lists && { lists }),
+      ...(reading && { shaping: shapingOf(reading) }),
+      ...held?.declarations,
+    },
     [key].flat(),
     entities.keepsFields,
   )
@@ -164,10 +174,18 @@ export async function importStaged(
       signal?.throwIfAborted()
       if (loss?.needsReplace && !replace) throw new ImportError(lossRefused(name, loss))
       if (loss && (loss.records.gone > 0 || loss.fields.gone.length > 0)) losing(loss)
-      return agreedTo(before, loss)
+      const relies = await held?.requireReferences(staged, entities)
+      const agreed = agreedTo(before, loss)
+      return {
+        ...agreed,
+        // With `replace`, the loss is only reported.
+        ...(replace && { changes: Number.MAX_SAFE_INTEGER }),
+        ...(held && { declared: held.declared }),
+        ...(relies && { relies }),
+      }
     }
-    // With `replace`, the loss is only reported.
-    if (replaces === undefined && replace) await measure()
+    const agrees = !replace || held?.isConstrained === true
+    if (replaces === undefined && !agrees) await measure()
     const rule = await entities.publish(
       {
         ...{
@@ -178,8 +196,9 @@ export async function importStaged(
           ranks: ranksWith(written, staged),
           ...(entities.keepsFields && { writeFields: staged.writeFields }),
         },
-        ...(replaces !== undefined ? { replaces } : replace ? {} : { agree: measure }),
+        ...(replaces !== undefined ? { replaces } : agrees ? { agree: measure } : {}),
         ...(keepsNewer && { keepsNewer }),
+        ...(relies && { relies }),
         ...(declare && { declare }),
         ...(recipe !== undefined && { recipe }),
       },

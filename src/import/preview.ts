@@ -8,6 +8,7 @@ import { type Differences, differencesOfPlan } from './differences.ts'
 import type { Evidence } from './evidence.ts'
 import { type Fault, Faults, foundIn } from './faults.ts'
 import type { Findings } from './field-list.ts'
+import { heldBy, requireHeld } from './held.ts'
 import { type ImportOptions, type Progress, temporaryName } from './import-entity.ts'
 import { arrayPieces, ndjsonPieces, recordsOf } from './json-lines.ts'
 import { type Effect, effectOf, type Loss } from './loss.ts'
@@ -111,9 +112,10 @@ async function ofAll(
   const { key, types = new Map(), collations = new Map(), reading, signal } = options
   let effect: Effect = {}
   let whole: readonly Findings[] | undefined
+  const held = heldBy(await entities.all(), options.name, types)
   const staging = createStaging(
     temporaryName(entities),
-    { types, collations, ...(reading && { shaping: shapingOf(reading) }) },
+    { collations, ...(reading && { shaping: shapingOf(reading) }), ...held.declarations },
     [key].flat(),
   )
   try {
@@ -126,6 +128,7 @@ async function ofAll(
       })
       effect = await effectOf((await entities.all()).get(options.name), staged, key, entities, signal)
       whole = await staged.findings()
+      await held.requireReferences(staged, entities)
     }
     const faults = await faultsOf(signal, () => unlessWrapped(source, key, read))
     const { count, fields, findings: early } = staging.found()
@@ -180,6 +183,7 @@ async function ofChanges(
     try {
       const { plan, counts, deleted } = await planOf(entity, version, checked, kind)
       differences = differencesOfPlan(plan, counts, deleted)
+      await requireHeld(checked, entity, kind, entities)
     } finally {
       await version.close()
     }

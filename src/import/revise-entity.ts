@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
 import { revisedSlots } from '../storage/columns/revised-ranks.ts'
-import type { Entities, OpenVersion, RecordEntity } from '../storage/entities.ts'
+import type { Entities, OpenVersion, RecordEntity, Revision } from '../storage/entities.ts'
 import { type ChangeKind, type ChangePlan, type Counts, planOf } from './change-plan.ts'
 import { checkChanges, readChanges } from './changes.ts'
 import { Faults } from './faults.ts'
+import { requireHeld } from './held.ts'
 import { type ImportReport, importStaged, type Progress, VersionReplaced } from './import-entity.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece } from './json-lines.ts'
@@ -73,7 +74,8 @@ export async function reviseFile(
       const { plan, counts } = await planOf(entity, version, changes, options.kind)
       progress('sorting', 1)
       signal?.throwIfAborted()
-      const rule = await publish(plan, entities, options, progress)
+      const relies = await requireHeld(changes, entity, options.kind, entities)
+      const rule = await publish(plan, entities, { ...options, relies }, progress)
       const milliseconds = Math.round(performance.now() - start)
       return {
         entity: entity.name,
@@ -118,11 +120,11 @@ const maxSlots = (records: number) => 1_000 + 1.2 * records
 async function publish(
   plan: ChangePlan,
   entities: Entities,
-  options: ReviseOptions,
+  options: ReviseOptions & Required<Pick<Revision, 'relies'>>,
   progress: Progress,
 ): Promise<ReadRule> {
   const { entity, origins, written, slots } = plan
-  const { read, event, signal } = options
+  const { read, event, signal, relies } = options
   const before = entity.source.slots ?? entity.source.count
   const isUnchanged = written.length === 0 && origins.length === slots.length
   if (isUnchanged && read === null) {
@@ -151,6 +153,7 @@ async function publish(
         fields,
         // A new rule alone is no other version of the records.
         ...(isUnchanged && { keepsNewer: true }),
+        relies,
         slots: slotsOf(plan),
         added: revised.written.map(({ json }) => json),
         writeFields: version =>

@@ -7,7 +7,7 @@ import {
   newValues as namedValues,
   revisedRanks,
 } from '../storage/columns/revised-ranks.ts'
-import type { Entities } from '../storage/entities.ts'
+import type { Entities, Revision } from '../storage/entities.ts'
 import { type ChangePlan, fieldsOf, type Place, searchAll } from './change-plan.ts'
 import { fieldValue } from './changes.ts'
 import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
@@ -108,7 +108,12 @@ const readStep = 4_000
 export async function rewrite(
   plan: ChangePlan,
   entities: Entities,
-  { read, event, signal }: Pick<ImportOptions, 'read' | 'event' | 'signal'>,
+  {
+    read,
+    event,
+    signal,
+    relies,
+  }: Pick<ImportOptions, 'read' | 'event' | 'signal'> & Pick<Revision, 'relies'>,
   progress: Progress,
 ): Promise<ReadRule> {
   const { entity } = plan
@@ -129,7 +134,7 @@ export async function rewrite(
     entities,
     {
       ...{ name: entity.name, key: entity.key, read, types, collations, lists: listsOf(entity), event },
-      ...{ replaces: entity.source.version, ...(signal && { signal }) },
+      ...{ replaces: entity.source.version, ...(signal && { signal }), ...(relies && { relies }) },
     },
     (step, share) => {
       // The records were already read and looked up before.

@@ -6,7 +6,16 @@ import { processIdInName } from '../lib/process-ids.ts'
 import type { Field } from '../model/entities.ts'
 import { fieldPath } from '../storage/columns/field-files.ts'
 import type { Batch } from './batches.ts'
-import { lineOf, numberByKey, type Records, refuseKeyless } from './check-key.ts'
+import {
+  type First,
+  firstsOf,
+  type KeyField,
+  lineOf,
+  numberByKey,
+  type Records,
+  refuseKeyless,
+  refuseRepeated,
+} from './check-key.ts'
 import { countKnown } from './count-known.ts'
 import { type Evidence, evidenceOf } from './evidence.ts'
 import { Faults } from './faults.ts'
@@ -60,6 +69,8 @@ export interface Staged {
    * @param keys the values of each, in the order of the key fields
    */
   countKnown(keys: readonly (readonly unknown[])[]): number
+  /** Each value of a field that is looked up, with the first line that has it. */
+  firsts(name: string): readonly First[]
   /**
    * Iterates over the records as JSON, in the order of the key.
    * @param isLast false to be able to do it again
@@ -88,10 +99,11 @@ export function createStaging(
   key: readonly string[],
   withFields = false,
 ): Staging {
+  const { constraints = [], unique = [], looked = [] } = declarations
   const pool = createWorkerPool(file, declarations)
   const list = new FieldList(declarations)
   const faults = new Faults()
-  const encoder = new Encoder(pool.spool, declarations.types, error => faults.add(error))
+  const encoder = new Encoder(pool.spool, declarations.types, error => faults.add(error), constraints)
   let batches: StagedBatch[] = []
   /** The batches as they were read, whose runs are where they were written. */
   const read: readonly StagedBatch[] = batches
@@ -177,17 +189,26 @@ export function createStaging(
       valuesPath: withFields && count >= fewestRecords ? file : null,
     })
     const collated = [...fields.keys()].filter(place => fields[place]?.collation !== undefined)
-    const early = [...new Set([...collated, ...keyPlaces])]
+    const placesOf = (names: readonly string[]) =>
+      names.filter(name => list.has(name)).map(name => list.place(name, 'the field'))
+    const [differing, asked] = [placesOf(unique), placesOf(looked)]
+    const early = [...new Set([...collated, ...keyPlaces, ...differing, ...asked])]
     const distinct = await ranking.inOrderOfFile(early)
     progress(0.5)
     const records: Records = recordsOf(batches)
     // The numbers are shared with the threads that rank the other fields.
     const numbers = new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
-    const keyFields = keyPlaces.map(place => ({
+    const ranked = (place: number): KeyField => ({
       field: fields[place] as Field,
-      read: (into: Uint32Array) => ranking.read(place, into),
+      read: into => ranking.read(place, into),
       distinct: distinct[early.indexOf(place)] ?? 0,
-    }))
+    })
+    const keyFields = keyPlaces.map(ranked)
+    for (const place of differing) refuseRepeated(ranked(place), count, records, faults)
+    faults.throwIfAny()
+    const firsts = new Map(
+      asked.map(place => [fields[place]?.name ?? '', firstsOf(ranked(place), count, records)]),
+    )
     numberByKey(keyFields, numbers, records)
     ranking.start(numbers, keyPlaces.length === 1 ? keyPlaces[0] : undefined)
     const ordered: StagedBatch[] = []
@@ -213,6 +234,7 @@ export function createStaging(
           return example ? { ...one, digits: example } : one
         })
       },
+      firsts: name => firsts.get(name) ?? [],
       countKnown: keys =>
         countKnown(
           read,

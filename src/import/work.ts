@@ -1,6 +1,7 @@
 import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { Column } from './column.ts'
+import { type Constraint, checkerOf } from './constraints.ts'
 import { asImportError, Faults, type Found, type RefusedImport } from './faults.ts'
 import { writeFieldFile } from './field-file.ts'
 import { maxFields, tooManyFields } from './field-list.ts'
@@ -22,10 +23,15 @@ export interface Encoded {
 export type Ranking = RankedField | { readonly refused: string }
 
 /** @param spool a spool that no other thread writes */
-export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType>, shaping: Shaping) {
+export function createWork(
+  spool: Appender,
+  types: ReadonlyMap<string, FieldType>,
+  shaping: Shaping,
+  constraints: readonly Constraint[] = [],
+) {
   let faults = new Faults()
   const refuse = (error: ImportError) => faults.add(error)
-  const encoder = new Encoder(spool, types, refuse)
+  const encoder = new Encoder(spool, types, refuse, constraints)
   const shaped = shapeOfRecords(shaping)
   return {
     encode(piece: Piece): Encoded {
@@ -88,6 +94,7 @@ export class Encoder {
   readonly #spool: Appender
   readonly #types: ReadonlyMap<string, FieldType>
   readonly #refuse: (error: ImportError) => void
+  readonly #check: ReturnType<typeof checkerOf> | undefined
   #columns: Column[] = []
   #places = new Map<string, number>()
   /**
@@ -99,10 +106,16 @@ export class Encoder {
   #lines: number[] = []
 
   /** @param refuse is called for each value that its field may not hold */
-  constructor(spool: Appender, types: ReadonlyMap<string, FieldType>, refuse: (error: ImportError) => void) {
+  constructor(
+    spool: Appender,
+    types: ReadonlyMap<string, FieldType>,
+    refuse: (error: ImportError) => void,
+    constraints: readonly Constraint[] = [],
+  ) {
     this.#spool = spool
     this.#types = types
     this.#refuse = refuse
+    if (constraints.length > 0) this.#check = checkerOf(constraints)
   }
 
   /**
@@ -112,6 +125,9 @@ export class Encoder {
    */
   add({ line, record }: ReadRecord): Batch | undefined {
     const n = this.#lines.length
+    this.#check?.(record, ({ field, message }) =>
+      this.#refuse(new ImportError(`line ${line}: ${message}`, { field })),
+    )
     let at = 0
     for (const name in record) {
       // Most records have their fields in the same order.

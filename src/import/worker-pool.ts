@@ -42,7 +42,7 @@ export interface WorkerPool {
 /** @param file prefix for the names of temporary files */
 export function createWorkerPool(
   file: string,
-  { types, shaping = {} }: Pick<Declarations, 'types' | 'shaping'>,
+  { types, shaping = {}, constraints = [] }: Pick<Declarations, 'types' | 'shaping' | 'constraints'>,
 ): WorkerPool {
   const size = Math.max(1, Math.min(availableParallelism(), maxThreads))
   const ranks = openSpool(`${file}-ranks.staging`)
@@ -63,7 +63,7 @@ export function createWorkerPool(
     setFlagsFromString(`--heap-growing-percent=${heapGrowth}`)
     const { descriptor, close } = openSpool(`${file}-${threads.length}.staging`)
     spools.push({ descriptor, close })
-    const data: WorkData = { descriptor, types, shaping }
+    const data: WorkData = { descriptor, types, shaping, constraints }
     threads.push(startThread<WorkHandlers>('import/worker', data))
   }
   function leastBusy(): Thread<WorkHandlers> {
@@ -75,7 +75,7 @@ export function createWorkerPool(
 
   return {
     size,
-    here: createWork(spool, types, shaping),
+    here: createWork(spool, types, shaping, constraints),
     spool,
     ranks: ranks.descriptor,
     encode: piece => leastBusy().call('encode', piece),

@@ -1,5 +1,6 @@
 import { serveThread } from '../lib/threads/thread.ts'
 import type { FieldType } from '../model/entities.ts'
+import type { Constraint } from './constraints.ts'
 import type { Shaping } from './shapes.ts'
 import { Appender } from './spool.ts'
 import { createWork } from './work.ts'
@@ -11,9 +12,10 @@ export interface WorkData {
   readonly descriptor: number
   readonly types: ReadonlyMap<string, FieldType>
   readonly shaping: Shaping
+  readonly constraints: readonly Constraint[]
 }
 
-serveThread(({ descriptor, types, shaping }: WorkData) => ({
-  handlers: createWork(new Appender(descriptor), types, shaping),
+serveThread(({ descriptor, types, shaping, constraints }: WorkData) => ({
+  handlers: createWork(new Appender(descriptor), types, shaping, constraints),
   close: () => {},
 }))

@@ -1,5 +1,6 @@
+import { Misfit } from '../http/misfit.ts'
 import { type ProblemCode, problems } from '../http/problems.ts'
-import { count, named, oneOf, Type, text, uri } from '../http/schema.ts'
+import { closed, count, named, oneOf, Type, text, uri } from '../http/schema.ts'
 import { headersOfProblems } from './rules.ts'
 
 /** The name of the CSRF header in contracts; a service may give it another name. */
@@ -126,6 +127,15 @@ export const ProblemBody = named(
       ]),
     ),
     most: Type.Optional(Type.Integer({ description: 'How many there may be.' })),
+    misfits: Type.Optional(
+      Type.Array(Misfit, { description: 'Records that a declaration would not allow.' }),
+    ),
+    referenced: Type.Optional(
+      closed(
+        { entity: text, field: text, keys: Type.Array(text) },
+        { description: 'The first records that reference this one.' },
+      ),
+    ),
     nearest: Type.Optional(Type.String({ description: 'The legal value that is most like the given one.' })),
     key: Type.Optional(Type.String({ description: 'Of several records: the one that is refused.' })),
     keys: Type.Optional(Type.Array(text, { description: 'The records that have changed.' })),

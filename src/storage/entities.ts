@@ -92,13 +92,15 @@ export interface Entities {
   /**
    * Replaces all declarations of an imported or exposed entity, in one step and on all nodes at once.
    * @param of the tag (`entityTag`) of the entity that the declarations were made for
-   * @returns `changed` where the entity has another tag by now
+   * @param relies what was seen of records when they were checked
+   * @returns `changed` where the entity has another tag by now, or what was seen doesn't hold any more
    */
   declare(
     name: string,
     declared: Declared,
     of: string,
     event: AuditEvent,
+    relies?: readonly Reliance[],
   ): Promise<'declared' | 'changed' | 'missing'>
   /**
    * @param of the tag that the entity must have; undefined: any
@@ -179,9 +181,10 @@ export interface Reliance {
     | { readonly kind: 'kept' }
     | {
         readonly kind: 'unwritten'
-        readonly field: Pick<Field, 'name' | 'type' | 'collation'>
+        /** Without a field, no record was written at all. */
+        readonly field?: Pick<Field, 'name' | 'type' | 'collation'>
         /** As `orderOf` names it. */
-        readonly value: string
+        readonly value?: string
         readonly except?: string
       }
 }
@@ -247,6 +250,10 @@ export interface Agreed {
   readonly version: string | null
   /** Single records that may have been written since. */
   readonly changes: number
+  /** The declarations of fields that it must still have, as JSON; undefined: any. */
+  readonly declared?: string
+  /** What was seen of other entities. */
+  readonly relies?: readonly Reliance[]
 }
 
 /** An imported entity. Records come in the order of the key, numbered from 0. */
@@ -265,6 +272,8 @@ export interface NewEntity {
    * given together with `replaces`.
    */
   readonly agree?: () => Promise<Agreed>
+  /** What was seen of other entities, given together with `replaces`. */
+  readonly relies?: readonly Reliance[]
   /**
    * True if the records are those of the version that it replaces, so that single records written since stay.
    */

@@ -164,3 +164,86 @@ test('EA11 a declaration that a field can’t have is refused at its member, and
   for (const field of found.find(({ name }) => name === 'artworks')?.fields ?? [])
     assert.deepEqual(Object.keys(field), ['name', 'type', 'nullable'])
 })
+
+test('EA13 fields are added, renamed, removed and get other types, all or nothing, and a restore undoes it', async t => {
+  const { service, root } = await started(t)
+  await root.send('PATCH', '/artworks', { fields: { height } })
+  const change = {
+    add: [{ name: 'place', type: 'text', default: 'store' }],
+    remove: ['page'],
+    rename: { height: 'size' },
+    types: { year: 'text' },
+  }
+  const process = await root.ended(await root.post('/artworks/fields', JSON.stringify(change), jsonType))
+  assert.equal(process.state, 'completed', String(process.fault))
+  assert.deepEqual(await list(service.client(), 'artworks'), [
+    { id: 7, artist_id: 1, year: '1900', size: 20.5, state: 'shown', place: 'store' },
+    { id: 8, artist_id: 2, year: '1905', size: 30, state: 'kept', place: 'store' },
+  ])
+  assert.equal((await shown(service, 'size'))?.label, 'Height')
+  assert.equal((await shown(service, 'place'))?.default, 'store')
+  assert.equal((await shown(service, 'year'))?.type, 'text')
+
+  // Text that is no number can't become one: nothing changes, and a preview says which.
+  const numbers = { types: { state: 'integer' } }
+  const preview = await root.ended(
+    await root.post('/artworks/fields?preview=true', JSON.stringify(numbers), jsonType),
+  )
+  assert.deepEqual(preview.result?.misfits, [{ field: 'state', count: 2, examples: ['7', '8'] }])
+  const failed = await root.ended(await root.post('/artworks/fields', JSON.stringify(numbers), jsonType))
+  assert.match(String(failed.fault), /2 values of artworks.state can't have the new type.*"7", "8"/)
+  for (const wrong of [
+    { remove: ['id'] },
+    { rename: { size: 'year' } },
+    { remove: ['nothing'] },
+    { types: { id: 'text' } },
+  ])
+    assert.equal((await root.post('/artworks/fields', JSON.stringify(wrong), jsonType)).status, 422)
+
+  const [version] = (await root.send('GET', '/artworks/versions')).body._embedded.versions
+  assert.equal((await root.send('POST', `/artworks/versions/${version.id}/restore`)).status, 204)
+  assert.deepEqual(await list(service.client(), 'artworks'), artworks)
+})
+
+const jsonType = { 'content-type': 'application/json' }
+
+test('EA13 the command line makes entities without a file, and changes their fields', async t => {
+  const { service } = await started(t)
+  const run = async (...args: readonly string[]) => {
+    const done = await carrel(service.dataFolder, ['entity', ...args])
+    assert.equal(done.code, 0, done.stderr)
+    return done.stdout
+  }
+  const definitions = [
+    'number:integer',
+    'state:text:required:one-of=out|back:default=out',
+    'of:integer:references=artworks',
+  ]
+  await run('create', 'loans', '--key', 'number', '--field', ...definitions, '--read', 'anonymous')
+  const loans = (await list<Described>(service.client(), '')).find(({ name }) => name === 'loans')
+  assert.deepEqual(loans && fieldIn(loans, 'state'), {
+    ...{ name: 'state', type: 'text', nullable: false },
+    ...{ required: true, default: 'out', oneOf: ['out', 'back'] },
+  })
+  await run(
+    'fields',
+    'artworks',
+    '--add',
+    'place:text:default=store',
+    '--rename',
+    'page=address',
+    '--type',
+    'year=text',
+  )
+  assert.match(await run('fields', 'artworks', '--type', 'state=integer', '--preview'), /2 values of state/)
+  const [first] = await list<object>(service.client(), 'artworks')
+  assert.deepEqual(Object.keys(first ?? {}).toSorted(), [
+    'address',
+    'artist_id',
+    'height',
+    'id',
+    'place',
+    'state',
+    'year',
+  ])
+})

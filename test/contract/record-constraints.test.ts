@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { type Administrator, administrator } from '../support/clients/administrator.ts'
 import type { Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
+import { changeText, importText } from '../support/data/imports.ts'
 import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -159,4 +160,134 @@ test('R14 R10 several records that are changed in one step are held to what is d
     `artists?${new URLSearchParams({ query: '["=", "id", 2]' })}`,
   )
   assert.equal(referenced, 409)
+})
+
+const rules = { entity: 'artworks', key: 'id' } as const
+
+/** Asserts that an import is refused with these words, and changes nothing. */
+async function refused(service: Service, work: () => Promise<unknown>, ...words: readonly RegExp[]) {
+  const before = await list(service.client(), 'artworks')
+  const error = await work().then(
+    () => assert.fail('it was imported'),
+    (thrown: Error & { readonly details?: readonly string[] }) => thrown,
+  )
+  const told = [error.message, ...(error.details ?? [])].join('\n')
+  for (const word of words) assert.match(told, word)
+  assert.deepEqual(await list(service.client(), 'artworks'), before)
+}
+
+const lines = (...records: readonly object[]) => records.map(record => JSON.stringify(record)).join('\n')
+
+test('D17 an import fills in defaults, and names the lines of what its entity does not allow', async t => {
+  const { service } = await started(t)
+  const faulty = lines(
+    { id: 1, title: 'a', code: 'x' },
+    { id: 2, title: 'b', code: 'y', state: 'lost' },
+    { id: 3, code: 'z' },
+  )
+  await refused(
+    service,
+    () => importText(service, faulty, rules),
+    /line 2: the field "state" has the value "lost", which is none of those that it may have: "kept", "shown"/,
+    /line 3: the field "title" needs a value/,
+  )
+  await refused(
+    service,
+    () =>
+      importText(service, lines({ id: 1, title: 'a', code: 'x' }, { id: 2, title: 'b', code: 'x' }), rules),
+    /line 2: the field "code" is unique, and has the value "x" again, as on line 1/,
+  )
+  await refused(
+    service,
+    () => importText(service, lines({ id: 1, title: 'a' }, { id: 2, title: 'b', artist_id: 99 }), rules),
+    /line 2: the field "artist_id" references artists, which has no record 99/,
+  )
+  // Fields with constraints keep their types.
+  await refused(
+    service,
+    () => importText(service, lines({ id: 1, title: 'a', artist_id: 'one' }), rules),
+    /line 1: .*artist_id/,
+  )
+  await importText(
+    service,
+    lines({ id: 1, title: 'a', artist_id: 2, code: 'x' }, { id: 2, title: 'b' }),
+    rules,
+  )
+  const states = (await list<{ state: string }>(service.client(), 'artworks')).map(({ state }) => state)
+  assert.deepEqual(states, ['kept', 'kept'])
+})
+
+test('D17 an update and a deletion by file hold to the same', async t => {
+  const { service } = await started(t)
+  const change = (content: string, kind: 'update' | 'delete', entity = 'artworks') =>
+    changeText(service, content, { entity, kind })
+  await refused(
+    service,
+    () => change(lines({ id: 8, title: 'Sea', code: 'a' }, { id: 9, state: 'lost', title: 'c' }), 'update'),
+    /line 2: the field "state"/,
+  )
+  await refused(
+    service,
+    () => change(lines({ id: 8, title: 'Sea', code: 'a' }, { id: 9, title: 'c', artist_id: 77 }), 'update'),
+    /line 1: the field "code" is unique, and has the value "a" again, as the record 7/,
+    /line 2: the field "artist_id" references artists/,
+  )
+  await refused(
+    service,
+    () => change(lines({ id: 8, title: 'x', code: 'b' }, { id: 9, title: 'c', code: 'b' }), 'update'),
+    /line 2: the field "code" is unique, and has the value "b" again, as line 1/,
+  )
+  // Two records of the file exchange a value.
+  await change(
+    lines({ id: 7, title: 'Ribbon', code: 'b' }, { id: 8, title: 'Sea', code: 'a', artist_id: 1 }),
+    'update',
+  )
+  await refused(
+    service,
+    () => change('{"id":1}', 'delete', 'artists'),
+    /artworks references records of artists/,
+  )
+  await change('{"id":2}', 'delete', 'artists')
+  await refused(
+    service,
+    () => importText(service, lines({ id: 2, name: 'Zoë' }), { entity: 'artists', key: 'id' }),
+    /artworks references records of artists that would go, in its field "artist_id": 1/,
+  )
+})
+
+test('EA12 a constraint that records don’t fit is refused with their number and the first of them', async t => {
+  const { service, root } = await started(t)
+  await importText(
+    service,
+    lines(
+      { id: 1, part: 'a', of: 1, set: null },
+      { id: 2, part: 'a', of: 9, set: 'x' },
+      { id: 3, part: 'b', of: 1 },
+    ),
+    { entity: 'parts', key: 'id' },
+  )
+  const fields = {
+    set: { required: true },
+    part: { unique: true, oneOf: ['a'] },
+    of: { references: 'artists' },
+  }
+  const misfits = [
+    { field: 'of', constraint: 'references', count: 1, examples: ['2'] },
+    { field: 'part', constraint: 'oneOf', count: 1, examples: ['b'] },
+    { field: 'part', constraint: 'unique', count: 1, examples: ['a'] },
+    { field: 'set', constraint: 'required', count: 2, examples: ['1', '3'] },
+  ]
+  const byField = (found: readonly { field: string; constraint: string }[]) =>
+    found.toSorted((one, other) =>
+      `${one.field} ${one.constraint}`.localeCompare(`${other.field} ${other.constraint}`),
+    )
+  const preview = await root.send('PATCH', '/parts?preview=true', { fields })
+  assert.equal(preview.status, 200, JSON.stringify(preview.body))
+  assert.deepEqual(byField(preview.body.misfits), misfits)
+  const refusal = await root.send('PATCH', '/parts', { fields })
+  assert.equal(refusal.status, 422)
+  assert.deepEqual(byField(refusal.body.misfits), misfits)
+  const good = { set: { default: 'y' }, part: { oneOf: ['a', 'b'] } }
+  assert.deepEqual((await root.send('PATCH', '/parts?preview=true', { fields: good })).body, { misfits: [] })
+  assert.equal((await root.send('PATCH', '/parts', { fields: good })).status, 200)
 })

@@ -486,6 +486,16 @@ export const administration = {
     exposed: { en: 'table of a database', de: 'Tabelle einer Datenbank' },
     'built-in': { en: 'built in', de: 'eingebaut' },
   },
+  /** Formats of fields. */
+  format: {
+    link: { en: 'link', de: 'Link' },
+    image: { en: 'picture', de: 'Bild' },
+    'e-mail': { en: 'e-mail address', de: 'E-Mail-Adresse' },
+    year: { en: 'year', de: 'Jahr' },
+    identifier: { en: 'number that names something', de: 'Kennzahl' },
+    paragraphs: { en: 'text of several lines', de: 'mehrzeiliger Text' },
+    json: { en: 'tree', de: 'Baum' },
+  },
   /** Kinds of tables of a database. */
   table: {
     table: { en: 'table', de: 'Tabelle' },

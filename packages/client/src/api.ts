@@ -503,6 +503,16 @@ export interface Schemas {
     readonly rename?: string
     readonly leaveOut?: boolean
   }
+  readonly FieldsChange: {
+    readonly add?: readonly ({
+      readonly name: string
+      readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json'
+      readonly default?: (string | number | boolean)
+    })[]
+    readonly remove?: readonly (string)[]
+    readonly rename?: { readonly [name: string]: string }
+    readonly types?: { readonly [name: string]: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json' }
+  }
   readonly Figures: {
     readonly time: string
     readonly started: string
@@ -949,6 +959,14 @@ export interface Schemas {
     readonly confidence: number
     readonly place: number
   }
+  readonly Misfits: {
+    readonly misfits: readonly ({
+      readonly field: string
+      readonly constraint: 'required' | 'oneOf' | 'unique' | 'references'
+      readonly count: number
+      readonly examples: readonly (string)[]
+    })[]
+  }
   readonly NewAccessToken: {
     readonly token: string
     readonly id: string
@@ -1017,6 +1035,17 @@ export interface Schemas {
       readonly most?: number
     })
     readonly most?: number
+    readonly misfits?: readonly ({
+      readonly field: string
+      readonly constraint: 'required' | 'oneOf' | 'unique' | 'references'
+      readonly count: number
+      readonly examples: readonly (string)[]
+    })[]
+    readonly referenced?: {
+      readonly entity: string
+      readonly field: string
+      readonly keys: readonly (string)[]
+    }
     readonly nearest?: string
     readonly key?: string
     readonly keys?: readonly (string)[]
@@ -2462,6 +2491,7 @@ export interface Routes {
     readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
   }
   readonly post: {
+    readonly '/api/admin/entities/{name}/fields': { path: { readonly name: string }; query: { readonly preview?: boolean }; json: Schemas['FieldsChange']; answer: Schemas['Process'] }
     readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[]; readonly delimiter?: string; readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh'; readonly 'decimal-comma'?: boolean; readonly recipe?: string; readonly 'day-first'?: boolean }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
     readonly '/api/admin/entities/{name}/versions/{version}/restore': { path: { readonly name: string; readonly version: number }; answer: undefined }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
@@ -2566,7 +2596,7 @@ export interface Routes {
     readonly '/api/system/systemwidealerts/{id}': { path: { readonly id: string }; json: Schemas['WantedAlert']; answer: Schemas['Alert'] }
   }
   readonly patch: {
-    readonly '/api/admin/entities/{name}': { path: { readonly name: string }; json: Schemas['EntityChange']; answer: Schemas['Entity'] | Schemas['Process'] }
+    readonly '/api/admin/entities/{name}': { path: { readonly name: string }; query: { readonly preview?: boolean }; json: Schemas['EntityChange']; answer: (Schemas['Entity'] | Schemas['Misfits']) | Schemas['Process'] }
     readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; json: Schemas['JsonPatch']; answer: Schemas['ResourcePolicy'] }
     readonly '/api/core/bitstreams': { json: Schemas['JsonPatch']; answer: undefined }
     readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bitstream'] }

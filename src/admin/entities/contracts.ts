@@ -1,4 +1,5 @@
 import type { Contracts } from '../../http/contract.ts'
+import { Misfit } from '../../http/misfit.ts'
 import type { ProblemCode } from '../../http/problems.ts'
 import {
   answer,
@@ -188,6 +189,19 @@ const EntityChange = named('EntityChange', {
   ),
 })
 
+const FieldsChange = named('FieldsChange', {
+  add: Type.Optional(
+    Type.Array(closed({ name, type: oneOf(...fieldTypes), default: Type.Optional(PlainValue) }), {
+      minItems: 1,
+      maxItems: maxFields,
+    }),
+  ),
+  remove: Type.Optional(names(maxFields)),
+  rename: Type.Optional(Type.Record(text, name)),
+  types: Type.Optional(Type.Record(text, oneOf(...fieldTypes))),
+})
+const MisfitsFound = named('Misfits', { misfits: Type.Array(Misfit) })
+
 /** Counts of changes that an import has made, or would make. */
 const counts = {
   inserted: Type.Optional(count),
@@ -321,12 +335,34 @@ export const contracts = {
   changeEntity: {
     summary: 'Change what is declared of an entity',
     tag,
+    query: {
+      preview: parameter(
+        Type.Boolean(),
+        'Whether nothing is changed, and the answer says which records don’t fit.',
+      ),
+    },
     headers: changing,
     body: { 'application/merge-patch+json': EntityChange, 'application/json': EntityChange },
     answers: {
-      200: answer('The entity.', json(Entity), etag),
+      200: answer('The entity, or the preview.', json(Type.Union([Entity, MisfitsFound])), etag),
       202: answer('Collations take a process.', json(Process), { Location: uri }),
     },
+    problems: refused,
+  },
+  changeFields: {
+    summary: 'Change the fields of an imported entity with its records',
+    description:
+      'A process adds, removes and renames fields and changes their types, for all records or for none. The version before is kept.',
+    tag,
+    query: {
+      preview: parameter(
+        Type.Boolean(),
+        'Whether the process only says which values can’t have their new type.',
+      ),
+    },
+    headers: { 'If-Match': changing['If-Match'] },
+    body: json(FieldsChange),
+    answers: { 202: answer('A process does it.', json(Process), { Location: uri }) },
     problems: refused,
   },
   dropEntity: {

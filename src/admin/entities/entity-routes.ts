@@ -7,19 +7,22 @@ import { bodyChecks } from '../../http/check-body.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPage, readPage } from '../../http/hal.ts'
 import { exactBody, requireType } from '../../http/json-body.ts'
-import { type Query, singleParameters } from '../../http/parameters.ts'
+import { parseBoolean, type Query, singleParameters } from '../../http/parameters.ts'
 import { requireState, stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
+import { ImportError } from '../../import/import-error.ts'
+import { type Misfits, misfitsInWords, misfitsOf, reliedOn } from '../../import/misfits.ts'
+import { type Reshaping, reshaped } from '../../import/reshape-fields.ts'
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import { parseExact } from '../../lib/json.ts'
 import { pointer } from '../../lib/json-pointer.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
-import { declaredOf, entityTag } from '../../model/declared.ts'
+import { declaredOf, entityTag, withDeclared } from '../../model/declared.ts'
 import { describedFields } from '../../model/declared-fields.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
 import { relationsOf } from '../../model/relations.ts'
-import type { Entities } from '../../storage/entities.ts'
+import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'
 import { declaredAfter, fieldOf, known, requireGroup, requireOwn } from './declarations.ts'
 import type { Imports } from './imports.ts'
@@ -121,12 +124,15 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     route('changeEntity', changes('administrator', 'administration', mergeBody)),
     async (request, reply) => {
       const { name } = request.params
-      singleParameters(request.query as Query, [])
+      const { preview } = singleParameters(request.query as Query, ['preview'])
+      const isPreview = preview !== undefined && parseBoolean('preview', preview)
       requireType(request, ['application/merge-patch+json', json])
       const wanted = wantedIn(await checked('changeEntity', exactBody(request, parseExact)), name)
       await requireGroup(wanted.read, people)
       await requireGroup(wanted.write, people, '/write')
       const { collations } = wanted
+      if (collations && isPreview)
+        throw refused('/collations', 'Other collations fit all records; only declarations have a preview.')
       if (collations) {
         const entity = own(request, await entities.all(), name)
         const process = await collate(parts, request, entity, { ...wanted, collations })
@@ -135,15 +141,60 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
           return reply.send(parts.imports.describe(process))
         }
       }
+      let misfits: readonly Misfits[] = []
       await again(request, async () => {
         const all = await entities.all()
         const entity = own(request, all, name)
         const declared = declaredAfter(wanted, entity, all)
         if (JSON.stringify(declared) === JSON.stringify(declaredOf(entity))) return 'declared'
-        return entities.declare(name, declared, entityTag(entity), eventFor(request, 'entity.change', name))
+        const after = withDeclared(entity, declared)
+        const before = entity.declaredFields ?? []
+        misfits = await misfitsOf(after, before, all, entities)
+        if (isPreview) return 'declared'
+        requireFits(misfits, after)
+        const event = eventFor(request, 'entity.change', name)
+        return entities.declare(name, declared, entityTag(entity), event, reliedOn(after, before, all))
       })
       const { tag, body } = await answer(name)
+      if (isPreview) return reply.header('etag', tag).send({ misfits })
       return reply.header('etag', tag).send(body)
+    },
+  )
+
+  routesOf(app).post<Route>(
+    '/:name/fields',
+    route('changeFields', changes('administrator', 'administration', jsonOf(bodyLimit))),
+    async (request, reply) => {
+      const { name } = request.params
+      const { preview } = singleParameters(request.query as Query, ['preview'])
+      const isPreview = preview !== undefined && parseBoolean('preview', preview)
+      requireType(request, [json])
+      const change = (await checked('changeFields', exactBody(request, parseExact))) as Reshaping
+      const all = await entities.all()
+      const entity = own(request, all, name)
+      if (entity.source.kind !== 'records')
+        throw new Problem('entity-conflict', `${name} shows a table; its fields are the columns of that.`)
+      try {
+        reshaped(entity as RecordEntity, change, all)
+      } catch (error) {
+        if (error instanceof ImportError) throw refused('', `${error.message}.`)
+        throw error
+      }
+      const work = { kind: 'reshape', name, change, preview: isPreview } as const
+      const process = await parts.imports.begin(
+        request,
+        {
+          config: parts.config,
+          file: '',
+          format: null,
+          work,
+          event: detached(eventFor(request, 'entity.update', name)),
+        },
+        null,
+        { mode: 'fields', ...(isPreview && { preview: 'true' }) },
+      )
+      reply.code(202).header('location', parts.imports.addressOf(process))
+      return reply.send(parts.imports.describe(process))
     },
   )
 
@@ -174,6 +225,17 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       headers: { 'retry-after': '1' },
     })
   }
+}
+
+/** @throws Problem 422 at the first declaration that records don't fit, with all of them */
+function requireFits(misfits: readonly Misfits[], { name }: Entity): void {
+  const [first] = misfits
+  if (!first) return
+  throw refused(
+    pointer('fields', first.field, first.constraint),
+    `The records of ${name} don’t fit: ${misfits.slice(0, 5).map(misfitsInWords).join('; ')}. Change them first.`,
+    { misfits },
+  )
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import type { ChangeKind } from '../../import/change-plan.ts'
 import type { ChosenRecipe } from '../../import/recipe.ts'
+import type { Reshaping } from '../../import/reshape-fields.ts'
 import type { Format } from '../../import/source.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Entity, ReadRule } from '../../model/entities.ts'
@@ -16,7 +17,7 @@ export interface Job {
 }
 
 /** `collate` has no file, and keeps the records. */
-export type Work = ImportWork | CollateWork
+export type Work = ImportWork | CollateWork | ReshapeWork
 
 export interface ImportWork {
   readonly kind: 'import' | ChangeKind
@@ -28,6 +29,14 @@ export interface ImportWork {
   /** True if the import may remove any number of records and fields (docs/decisions/0058). */
   readonly replace: boolean
   readonly chosen: ChosenRecipe
+}
+
+/** Changes the fields of an entity with its records. */
+export interface ReshapeWork {
+  readonly kind: 'reshape'
+  readonly name: string
+  readonly change: Reshaping
+  readonly preview: boolean
 }
 
 export interface CollateWork {

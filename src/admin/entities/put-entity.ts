@@ -4,10 +4,11 @@ import { requireState, stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
 import { checkName, importStaged, VersionReplaced } from '../../import/import-entity.ts'
 import { ImportError } from '../../import/import-error.ts'
+import { misfitsInWords, misfitsOf, reliedOn } from '../../import/misfits.ts'
 import { listsOf } from '../../import/revised-fields.ts'
 import type { FairQueue } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { declaredOf, entityTag } from '../../model/declared.ts'
+import { declaredOf, entityTag, withDeclared } from '../../model/declared.ts'
 import type { Entity, Field } from '../../model/entities.ts'
 import { descriptionOf } from '../../model/relations.ts'
 import { type Entities, EntityChanged, ExposeError } from '../../storage/entities.ts'
@@ -128,11 +129,20 @@ async function replace(
   requireSame(before, wanted)
   const declared = declaredAnew(wanted, before, all)
   if (JSON.stringify(declared) === JSON.stringify(declaredOf(before))) return
+  const after = withDeclared(before, declared)
+  const fields = before.declaredFields ?? []
+  const [misfit] = await misfitsOf(after, fields, all, entities)
+  if (misfit)
+    throw refused(
+      '/fields',
+      `The records of ${name} don’t fit: ${misfitsInWords(misfit)}. Change them first.`,
+    )
   const done = await entities.declare(
     name,
     declared,
     entityTag(before),
     eventFor(request, 'entity.change', name),
+    reliedOn(after, fields, all),
   )
   if (done !== 'declared') throw stale('entity')
 }

@@ -31,7 +31,7 @@ export function checkedJson(entity: Entity, record: unknown, key: string): strin
         { members: { pointer: pointerTo(name), legal: [field.type] } },
       )
   }
-  constrained(entity)(record as Record<string, unknown>, ({ field, message, legal }) => {
+  constrained(entity)(record, ({ field, message, legal }) => {
     throw new Problem('record-refused', `${message[0]?.toUpperCase()}${message.slice(1)}.`, {
       members: { pointer: pointerTo(field), ...(legal && { legal }) },
     })

@@ -252,7 +252,7 @@ function oneOf(entity: RecordEntity, target: Target): Made | undefined {
 /** Refuses a value of a unique field that another record of the same change gets, too. */
 function requireDifferent(seen: Set<string>, { relies = [] }: Made['write']): void {
   for (const { since } of relies) {
-    if (since.kind !== 'unwritten') continue
+    if (since.kind !== 'unwritten' || !since.field) continue
     const value = `${since.field.name} ${since.value}`
     if (seen.has(value))
       throw wrongBody(

@@ -69,7 +69,9 @@ export function versionParts(version: string): { readonly stored: string; readon
 }
 
 /** The parts of a new version that decide what happens to the changes of the one before. */
-export type TakenChanges = Pick<NewEntity, 'name' | 'replaces' | 'keepsNewer'> & { readonly agreed?: Agreed }
+export type TakenChanges = Pick<NewEntity, 'name' | 'replaces' | 'keepsNewer' | 'relies'> & {
+  readonly agreed?: Agreed
+}
 
 export const agreedParts = ({
   version,

@@ -4,7 +4,7 @@ import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } fro
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import type { KeptVersion, KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
-import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
+import type { Agreed, Entities, NewEntity, RecordEntity, Reliance } from '../entities.ts'
 import { definitionOf, findEntity, isImported } from './entity-rows.ts'
 import {
   dropKept,
@@ -16,7 +16,7 @@ import {
   takeKept,
   trimKept,
 } from './kept-versions.ts'
-import { dropChanges, mayReplace, recordWriting, takeChanges } from './record-writes.ts'
+import { allHold, dropChanges, mayReplace, recordWriting, takeChanges } from './record-writes.ts'
 import {
   type Change,
   clock,
@@ -76,8 +76,8 @@ export const entities = {
     },
     changeWriteRule: (name, write, event) => describe(name, { write }, event),
     describe: (name, change, event) => describe(name, change, event),
-    declare: (name, declared, of, event) =>
-      declare(name, before => (entityTag(before) === of ? declared : undefined), event),
+    declare: (name, declared, of, event, relies = []) =>
+      declare(name, before => (entityTag(before) === of ? declared : undefined), event, relies),
     *drop(name, event, of) {
       const dropped = yield* dropEntity(name, event, of)
       return typeof dropped === 'object' ? true : dropped
@@ -112,7 +112,8 @@ export function* pointEntity(
   const { name, key, fields, version, count, bytes, largest, slots } = published
   const before = yield* findEntity(name)
   const stored = before && isImported(before) ? before.source.version : undefined
-  if (!(yield* mayReplace(published, stored))) return undefined
+  if (!(yield* mayReplace(published, stored, JSON.stringify(before?.declaredFields ?? null))))
+    return undefined
   // A version of the same records needs none before it.
   const keeps = event !== null && !published.keepsNewer
   if (before && isImported(before)) yield* giveUp(before, keeps ? event : null, limits)
@@ -212,13 +213,14 @@ function* declare(
   name: string,
   change: (before: Entity) => Declared | undefined,
   event: AuditEvent,
+  relies: readonly Reliance[] = [],
 ): Change<'declared' | 'changed' | 'missing'> {
   yield* lockList()
   yield* rights(event, 'shared')
   const before = yield* findEntity(name)
   if (before === undefined) return 'missing'
   const declared = change(before)
-  if (declared === undefined) return 'changed'
+  if (declared === undefined || !(yield* allHold(relies))) return 'changed'
   const after = withDeclared(before, declared)
   yield* putEntity(after)
   yield* record({ ...event, object: name, changes: entityChanges(before, after) })

@@ -173,6 +173,8 @@ export function* allHold(relies: readonly Reliance[]): Read<boolean> {
       'SELECT json FROM record_change WHERE entity = $1 AND seq > $2 AND key <> $3 AND json IS NOT NULL',
       ...[entity, seq, except],
     )
+    if (!field && written.length > 0) return false
+    if (!field) continue
     const { key } = orderOf(field)
     for (const { json } of written) {
       const its = (parseWritten(json) as Readonly<Record<string, unknown>>)[field.name] ?? null
@@ -220,11 +222,15 @@ export const recordWriting = {
 /**
  * True if a new version was made from the current state of the entity.
  * @param version the current version of the entity
+ * @param declared the declarations of its fields, as JSON
  */
 export function* mayReplace(
-  { name, replaces, agreed, keepsNewer = false }: TakenChanges,
+  { name, replaces, agreed, keepsNewer = false, relies = [] }: TakenChanges,
   version: string | undefined,
+  declared: string,
 ): Read<boolean> {
+  if (!(yield* allHold([...relies, ...(agreed?.relies ?? [])]))) return false
+  if (agreed?.declared !== undefined && agreed.declared !== declared) return false
   if (replaces === undefined) return !agreed || (yield* stillAgreed(name, agreed, version))
   if (replaces === null) return version === undefined
   const { stored, seq } = versionParts(replaces)

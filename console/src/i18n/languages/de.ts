@@ -854,6 +854,38 @@ export const administration: Administration = {
   'relation.elsewhere': 'Erklärt von {name}:',
   'relation.suggested': 'Ein Fremdschlüssel legt nahe:',
 
+  // Was für Felder festgelegt ist
+  'field.declared': 'Festgelegt',
+  'field.describe': 'Beschreiben',
+  'field.describe.title': '{name} beschreiben',
+  'field.label': 'Bezeichnung',
+  'field.help': 'Erklärung',
+  'field.unit': 'Einheit',
+  'field.format': 'Darstellung',
+  'field.format.none': 'wie es ist',
+  'field.required': 'Pflichtfeld',
+  'field.unique': 'Eindeutig',
+  'field.default': 'Vorgabe',
+  'field.default.hint': 'Der Wert eines Datensatzes, der ohne kommt.',
+  'field.oneOf': 'Einer dieser Werte',
+  'field.oneOf.hint': 'Ein Wert pro Zeile. Leer: jeder Wert.',
+  'field.values': { one: 'ein Wert', other: 'einer von {n} Werten' },
+  'field.references': 'Verweist auf',
+  'field.references.none': 'nichts',
+
+  // Neue Datensammlungen
+  'new-entity.title': 'Neue Datensammlung',
+  'new-entity.lead':
+    'Eine Datensammlung ohne Datei: Legen Sie ihre Felder fest, und fügen Sie Datensätze einzeln hinzu.',
+  'new-entity.name.hint': 'Kleinbuchstaben, Ziffern, - und _; er ist Teil der Adresse.',
+  'new-entity.fields.help': 'Mindestens ein Feld ist der Schlüssel, mit dem jeder Datensatz gefunden wird.',
+  'new-entity.field': 'Feld {n}',
+  'new-entity.key': 'Teil des Schlüssels',
+  'new-entity.more': 'Mehr zu {name}',
+  'new-entity.add': 'Feld hinzufügen',
+  'new-entity.do': 'Datensammlung anlegen',
+  'new-entity.made': '{name} ist angelegt. Jetzt können Datensätze hinzukommen.',
+
   // Import
   'import.title': 'Datei importieren',
   'import.title.of': 'In {name} importieren',

@@ -828,6 +828,37 @@ export const administration = {
   'relation.elsewhere': 'Declared by {name}:',
   'relation.suggested': 'A foreign key suggests:',
 
+  // What is declared of fields
+  'field.declared': 'Declared',
+  'field.describe': 'Describe',
+  'field.describe.title': 'Describe {name}',
+  'field.label': 'Label',
+  'field.help': 'Help',
+  'field.unit': 'Unit',
+  'field.format': 'Shown as',
+  'field.format.none': 'it is',
+  'field.required': 'Required',
+  'field.unique': 'Unique',
+  'field.default': 'Default',
+  'field.default.hint': 'The value of a record that comes without one.',
+  'field.oneOf': 'One of these values',
+  'field.oneOf.hint': 'One value a line. Empty: any value.',
+  'field.values': { one: 'one value', other: 'one of {n} values' },
+  'field.references': 'Refers to',
+  'field.references.none': 'nothing',
+
+  // New collections
+  'new-entity.title': 'New collection',
+  'new-entity.lead': 'A collection without a file: say which fields it has, and add its records one by one.',
+  'new-entity.name.hint': 'Small letters, digits, - and _; it is part of the address.',
+  'new-entity.fields.help': 'At least one field is the key, by which each record is found.',
+  'new-entity.field': 'field {n}',
+  'new-entity.key': 'Part of the key',
+  'new-entity.more': 'More about {name}',
+  'new-entity.add': 'Add a field',
+  'new-entity.do': 'Make the collection',
+  'new-entity.made': '{name} is there. Its records can be added now.',
+
   // Import
   'import.title': 'Import a file',
   'import.title.of': 'Import into {name}',

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, t, tOf } from '../../i18n/i18n.ts'
-import { Database, Table2, Upload } from '../../icons.ts'
+import { Database, Plus, Table2, Upload } from '../../icons.ts'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -64,6 +64,10 @@ function Entities(): JSX.Element {
               {a('tables.do')}
             </a>
           )}
+          <a class="button" href={href('admin/new-entity')}>
+            <Icon of={Plus} />
+            {a('new-entity.title')}
+          </a>
           <a class="button primary" href={href(importPath())}>
             <Icon of={Upload} />
             {a('import.do')}

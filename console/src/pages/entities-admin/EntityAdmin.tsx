@@ -19,12 +19,14 @@ import { processPath } from '../processes/processes.ts'
 import { Declarations } from './Declarations.tsx'
 import {
   changeCollation,
+  changeDeclared,
   type Declared,
   type DeclaredField,
   dropEntity,
   importPath,
   loadDeclared,
 } from './declared.ts'
+import { declaredOf, FieldForm, typedOf } from './FieldForm.tsx'
 import { readersInWords } from './rules.ts'
 import { Versions } from './Versions.tsx'
 
@@ -79,7 +81,7 @@ function EntityAdmin({
       )}
       <section class="section">
         <h2>{a('entity.fields')}</h2>
-        <Fields entity={entity} />
+        <Fields entity={entity} tag={value.tag} onChange={reload} />
       </section>
       {entity.source === 'imported' && (
         <Versions key={entity.imported ?? ''} name={name} onRestore={reload} />
@@ -125,10 +127,28 @@ function About({ entity }: { readonly entity: Declared }): JSX.Element {
   )
 }
 
-function Fields({ entity: { name, source, fields } }: { readonly entity: Declared }): JSX.Element {
+function Fields({
+  entity,
+  tag,
+  onChange,
+}: {
+  readonly entity: Declared
+  readonly tag: string | null
+  readonly onChange: () => void
+}): JSX.Element {
+  const { name, source, fields } = entity
   const [changing, setChanging] = useState<DeclaredField>()
+  const [describing, setDescribing] = useState<DeclaredField>()
   const columns: readonly Column<DeclaredField>[] = [
-    { id: 'name', label: a('field.name'), cell: ({ name }) => <bdi>{name}</bdi> },
+    {
+      id: 'name',
+      label: a('field.name'),
+      cell: ({ name, label }) => (
+        <>
+          <bdi>{name}</bdi> {label !== undefined && <bdi class="soft">{label}</bdi>}
+        </>
+      ),
+    },
     { id: 'type', label: a('field.type'), cell: ({ type }) => tOf('type', type) },
     { id: 'nullable', label: a('field.nullable'), cell: ({ nullable }) => (nullable ? t('yes') : t('no')) },
     {
@@ -150,14 +170,105 @@ function Fields({ entity: { name, source, fields } }: { readonly entity: Declare
         </>
       ),
     },
+    ...(source === 'built-in'
+      ? []
+      : [
+          {
+            id: 'declared',
+            label: a('field.declared'),
+            cell: (field: DeclaredField) => (
+              <>
+                <bdi class="soft">{declaredInWords(field)}</bdi>{' '}
+                <button
+                  type="button"
+                  class="link-button"
+                  aria-label={`${a('field.describe')}: ${field.name}`}
+                  onClick={() => setDescribing(field)}
+                >
+                  {a('field.describe')}
+                </button>
+              </>
+            ),
+          },
+        ]),
   ]
   return (
     <>
       <Table label={a('entity.fields')} columns={columns} rows={fields} idOf={one => one.name} />
+      {describing && (
+        <Describe
+          entity={entity}
+          field={describing}
+          tag={tag}
+          onClose={done => {
+            setDescribing(undefined)
+            if (done) onChange()
+          }}
+        />
+      )}
       {changing && <Collation entity={name} field={changing} onClose={() => setChanging(undefined)} />}
     </>
   )
 }
+
+/** The constraints and the form of a field in a line. */
+const declaredInWords = ({ required, unique, format, unit, oneOf, references }: DeclaredField): string =>
+  [
+    required && a('field.required'),
+    unique && a('field.unique'),
+    format && aOf('format', format),
+    unit,
+    oneOf && a('field.values', { n: oneOf.length }),
+    references && `→ ${tOf('entity', references)}`,
+  ]
+    .filter(Boolean)
+    .join(' · ')
+
+/** Declares how a field is shown, and what its values must be. */
+function Describe({
+  entity: { name, source },
+  field,
+  tag,
+  onClose,
+}: {
+  readonly entity: Declared
+  readonly field: DeclaredField
+  readonly tag: string | null
+  readonly onClose: (done: boolean) => void
+}): JSX.Element {
+  const [typed, setTyped] = useState(() => typedOf(field))
+  return (
+    <Confirm
+      tone="primary"
+      title={a('field.describe.title', { name: field.name })}
+      act={t('save')}
+      onClose={onClose}
+      work={async () => {
+        const declared = declaredOf(typed, field.type)
+        const sent = source === 'imported' ? declared : shownOf(declared)
+        await changeDeclared(name, { fields: { [field.name]: sent } }, tag)
+        toast(a('saved'))
+        await loadEntities().catch(() => {})
+      }}
+    >
+      <FieldForm
+        entity={name}
+        type={field.type}
+        typed={typed}
+        onChange={setTyped}
+        isImported={source === 'imported'}
+      />
+    </Confirm>
+  )
+}
+
+/** The part that a table's fields can have. */
+const shownOf = ({ label, help, unit, format }: ReturnType<typeof declaredOf>) => ({
+  label,
+  help,
+  unit,
+  format,
+})
 
 /** Changes the collation of a field, after which a process rewrites the records. */
 function Collation({

@@ -28,7 +28,10 @@ export async function loadDeclared(name: string, signal?: AbortSignal): Promise<
 
 export type Change = Partial<
   Pick<Declared, 'description' | 'read' | 'write' | 'relations' | 'defaultCondition'>
->
+> & {
+  /** Declarations of fields by name. */
+  readonly fields?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>>
+}
 
 /** @throws CarrelProblem 412 if the entity was changed by another request meanwhile */
 export const changeDeclared = (name: string, change: Change, tag: string | null): Promise<unknown> =>

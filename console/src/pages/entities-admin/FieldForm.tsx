@@ -1,0 +1,167 @@
+import type { Schemas } from '@carrel/client'
+import type { JSX } from 'preact'
+import { ownEntities } from '../../entities.ts'
+import { a, aOf } from '../../i18n/admin.ts'
+import { tOf } from '../../i18n/i18n.ts'
+import { Field } from '../../parts/Field.tsx'
+
+type Declared = Schemas['Field']
+
+/** A declaration as it is typed: every value is a text. */
+export interface TypedField {
+  readonly label: string
+  readonly help: string
+  readonly unit: string
+  readonly format: string
+  readonly required: boolean
+  readonly default: string
+  readonly unique: boolean
+  /** One value a line. */
+  readonly oneOf: string
+  readonly references: string
+}
+
+export const typedOf = (field: Partial<Declared>): TypedField => ({
+  label: field.label ?? '',
+  help: field.help ?? '',
+  unit: field.unit ?? '',
+  format: field.format ?? '',
+  required: field.required ?? false,
+  default: field.default === undefined ? '' : String(field.default),
+  unique: field.unique ?? false,
+  oneOf: field.oneOf?.map(String).join('\n') ?? '',
+  references: field.references ?? '',
+})
+
+/** Returns what is declared, with null for what isn't. */
+export function declaredOf(
+  typed: TypedField,
+  type: Declared['type'],
+): Readonly<Record<keyof TypedField, unknown>> {
+  const values = typed.oneOf.split('\n').filter(line => line.trim() !== '')
+  return {
+    label: typed.label.trim() || null,
+    help: typed.help.trim() || null,
+    unit: typed.unit.trim() || null,
+    format: typed.format || null,
+    required: typed.required || null,
+    default: typed.default === '' ? null : valueIn(typed.default, type),
+    unique: typed.unique || null,
+    oneOf: values.length === 0 ? null : values.map(line => valueIn(line, type)),
+    references: typed.references || null,
+  }
+}
+
+/** Reads a value as its field has them. What isn't of that type stays a text, which the service refuses. */
+function valueIn(text: string, type: Declared['type']): unknown {
+  const trimmed = text.trim()
+  if ((type === 'integer' || type === 'number') && trimmed !== '' && Number.isFinite(Number(trimmed)))
+    return Number(trimmed)
+  if (type === 'boolean' && /^(true|false)$/.test(trimmed)) return trimmed === 'true'
+  return type === 'text' ? text : trimmed
+}
+
+const formats: Readonly<Record<Declared['type'], readonly NonNullable<Declared['format']>[]>> = {
+  text: ['link', 'image', 'e-mail', 'paragraphs', 'json'],
+  integer: ['year', 'identifier'],
+  number: ['year', 'identifier'],
+  json: ['link', 'image', 'e-mail', 'year', 'identifier', 'json'],
+  boolean: [],
+  'date-time': [],
+}
+
+/** The controls for what is declared of a field. */
+export function FieldForm({
+  entity,
+  type,
+  typed,
+  onChange,
+  faultAt = () => undefined,
+  isImported = true,
+}: {
+  readonly entity: string
+  readonly type: Declared['type']
+  readonly typed: TypedField
+  readonly onChange: (typed: TypedField) => void
+  readonly faultAt?: (member: keyof TypedField) => string | undefined
+  /** True if constraints can be declared. */
+  readonly isImported?: boolean
+}): JSX.Element {
+  const set = (change: Partial<TypedField>) => onChange({ ...typed, ...change })
+  const text = (member: 'label' | 'help' | 'unit' | 'default', max: number, hint?: string) => (
+    <Field label={a(`field.${member}`)} fault={faultAt(member)} hint={hint}>
+      <input
+        autoComplete="off"
+        maxLength={max}
+        value={typed[member]}
+        onInput={event => set({ [member]: event.currentTarget.value })}
+      />
+    </Field>
+  )
+  const check = (member: 'required' | 'unique') => (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={typed[member]}
+        onChange={event => set({ [member]: event.currentTarget.checked })}
+      />
+      <span>
+        {a(`field.${member}`)}
+        {faultAt(member) && <span class="fault"> {faultAt(member)}</span>}
+      </span>
+    </label>
+  )
+  const others = [...new Set([...ownEntities.value.map(({ name }) => name), entity])].filter(Boolean)
+  return (
+    <div class="stack">
+      {text('label', 200)}
+      {text('help', 2_000)}
+      <div class="fields">
+        {formats[type].length > 0 && (
+          <Field label={a('field.format')} fault={faultAt('format')}>
+            <select value={typed.format} onChange={event => set({ format: event.currentTarget.value })}>
+              <option value="">{a('field.format.none')}</option>
+              {formats[type].map(format => (
+                <option key={format} value={format}>
+                  {aOf('format', format)}
+                </option>
+              ))}
+            </select>
+          </Field>
+        )}
+        {(type === 'integer' || type === 'number') && text('unit', 40)}
+      </div>
+      {isImported && (
+        <>
+          {check('required')}
+          {type !== 'json' && check('unique')}
+          {type !== 'json' && text('default', 1_000, a('field.default.hint'))}
+          {type !== 'json' && (
+            <Field label={a('field.oneOf')} hint={a('field.oneOf.hint')} fault={faultAt('oneOf')}>
+              <textarea
+                rows={3}
+                value={typed.oneOf}
+                onInput={event => set({ oneOf: event.currentTarget.value })}
+              />
+            </Field>
+          )}
+          {type !== 'json' && (
+            <Field label={a('field.references')} fault={faultAt('references')}>
+              <select
+                value={typed.references}
+                onChange={event => set({ references: event.currentTarget.value })}
+              >
+                <option value="">{a('field.references.none')}</option>
+                {others.map(name => (
+                  <option key={name} value={name}>
+                    {tOf('entity', name)}
+                  </option>
+                ))}
+              </select>
+            </Field>
+          )}
+        </>
+      )}
+    </div>
+  )
+}
