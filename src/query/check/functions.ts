@@ -37,6 +37,7 @@ const functions: ReadonlyMap<string, (call: Call) => Read> = new Map<string, (ca
   ['max', (call: Call) => extreme(call, 'max')],
   ['to_string', toText],
   ['bucket', bucket],
+  ['length', length],
   ['highlight', highlight],
   ['relevance', relevance],
 ])
@@ -80,7 +81,7 @@ export function readComputed(node: Node, scope: Scope): Found | undefined {
 }
 
 /** The functions that conditions may have. */
-const ofRecords: readonly string[] = ['bucket']
+const ofRecords: readonly string[] = ['bucket', 'length']
 
 function count(call: Call): Omit<Called, 'name'> {
   if (call.args.length === 0) return aggregated('count', null, 'integer')
@@ -114,6 +115,11 @@ function aggregate(
 ): Omit<Called, 'name'> {
   const found = onlyField(call)
   requireType(call, found, legal)
+  if (found.ref.list && found.ref.path.length > 0)
+    throw wrong(
+      call.args[0] ?? call.node,
+      `${name} can't be made of lists; [*] lists what all elements have.`,
+    )
   return aggregated(name, found, type(found))
 }
 
@@ -191,6 +197,17 @@ function bucket(call: Call): Read {
   const { list: _, ...plain } = ref
   const computed = { kind: 'interval', width } as const
   return { ...named, ...scalar({ kind: 'field', field: { ...plain, type, computed } }, type) }
+}
+
+/** `["function", "length", field]`: the number of elements of a list. */
+function length(call: Call): Read {
+  const found = onlyField(call)
+  requireType(call, found, ['json'])
+  const { list: _, ...plain } = found.ref
+  return scalar(
+    { kind: 'field', field: { ...plain, type: 'integer', computed: { kind: 'length' } } },
+    'integer',
+  )
 }
 
 function highlight(call: Call): Omit<Called, 'name'> {

@@ -2,7 +2,7 @@ import { bounds, type Node, QueryError, tooMuch } from './node.ts'
 import { readColumn, readCondition } from './pql-conditions.ts'
 import { inPql, markerOf } from './pql-errors.ts'
 import { PqlScanner } from './pql-scanner.ts'
-import { Columns, isOperator, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
+import { Columns, isOperator, readItem, readWholeNumber, startsFunction, startsValue } from './pql-terms.ts'
 
 /**
  * Reads a query in PQL, PuppetDB's other language, as the AST that means the same:
@@ -145,7 +145,8 @@ const clauses: readonly Clause[] = [
 
 function readOrder(scanner: PqlScanner, columns: Columns): Node {
   const { at } = scanner.token
-  const by = startsFunction(scanner) ? readColumn(scanner, columns) : readItem(scanner)
+  const isColumn = startsFunction(scanner) && !startsValue(scanner)
+  const by = isColumn ? readColumn(scanner, columns) : readItem(scanner)
   const direction = scanner.accepts('asc') ?? scanner.accepts('desc')
   return direction ? scanner.array([by, scanner.text(direction.text, direction.at)], at) : by
 }

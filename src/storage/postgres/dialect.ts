@@ -6,7 +6,16 @@ import { type Bind, type Cell, quoteName } from '../tables/cells.ts'
 import type { Dialect, ReadTable, ShownColumn } from '../tables/dialect.ts'
 import { keyOf } from '../tables/values.ts'
 import type { Value } from './driver.ts'
-import { alternativesOf, asJsonb, asReadable, givenRows, jsonbAt, jsonTextAt, numberOf } from './json.ts'
+import {
+  alternativesOf,
+  asJsonb,
+  asReadable,
+  givenRows,
+  jsonbAt,
+  jsonTextAt,
+  lengthOf,
+  numberOf,
+} from './json.ts'
 import { jsonAmong, patternOf, testJson } from './json-conditions.ts'
 import { readRows } from './row-selection.ts'
 import { finds, relevance } from './text-search.ts'
@@ -56,10 +65,16 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
       const value = isTime ? `CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'` : numeric(cell)
       return `to_char(${value}, ${text})`
     },
-    computed: (cell, computed) =>
-      computed.kind === 'interval'
-        ? { kind: 'numeric', sql: intervalOf(numeric(cell), computed.width), nullable: true }
-        : { kind: 'time', sql: byCodePoint(periodOf(cell.sql, computed.unit)), nullable: true },
+    computed: (cell, computed) => {
+      switch (computed.kind) {
+        case 'interval':
+          return { kind: 'numeric', sql: intervalOf(numeric(cell), computed.width), nullable: true }
+        case 'period':
+          return { kind: 'time', sql: byCodePoint(periodOf(cell.sql, computed.unit)), nullable: true }
+        case 'length':
+          return { kind: 'integer', sql: lengthOf(asReadable(cell.sql)), nullable: true }
+      }
+    },
     relevance: (cells, words) =>
       relevance(
         cells.map(cell => ({ sql: keyOf(cell, dialect), isJson: cell.kind === 'json' })),

@@ -149,6 +149,11 @@ const functions = {
   /** @returns the instant at which the period began */
   carrel_period: (text, unit) =>
     text === null ? null : (periodOf(String(text), String(unit) as TimeUnit) ?? null),
+  /** @returns the number of elements of an array */
+  carrel_length: json => {
+    const value = read(json)
+    return Array.isArray(value) ? value.length : null
+  },
   ...searchFunctions,
 } satisfies OpenOptions['functions']
 

@@ -1,7 +1,16 @@
 import { decimalOf, instantOf, type Kind } from './oracle.ts'
 import type { Row } from './query-oracle.ts'
 import type { Cell } from './query-oracle-rows.ts'
-import { compare, identity, type Place, type Typed, textOf, valueAt } from './query-values.ts'
+import {
+  compare,
+  identity,
+  type Place,
+  placeOf,
+  type Typed,
+  type TypedField,
+  textOf,
+  valueAt,
+} from './query-values.ts'
 import { type Json, jsonNull } from './raw-json.ts'
 
 /** Computes a function of a group; a part of the oracle for queries (query-oracle.ts). */
@@ -136,3 +145,19 @@ export const bucketsBy: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   number: ['1', '0.1', '0.7', '1e-30', '1e5'],
   json: ['2', '0.1'],
 }
+
+/** True for a function that computes a value of one record. */
+export const isComputed = (node: Json): boolean =>
+  node.kind === 'array' && ['bucket', 'length'].includes(textOf(node.items[1] as Json))
+
+/** Resolves the subject of a condition: a field, or a function of one. */
+export function subjectOf(node: Json, fields: readonly TypedField[]): Place {
+  if (node.kind !== 'array') return placeOf(textOf(node), fields)
+  const [, name, field, by] = node.items as [Json, Json, Json, Json]
+  const { name: whole, path, type } = placeOf(textOf(field), fields)
+  const made = textOf(name) === 'bucket' ? (value: Json) => bucketOf(value, by) : lengthOf
+  return { name: whole, path, made, type: type === 'date-time' ? 'date-time' : 'number' }
+}
+
+const lengthOf = (value: Json): Json =>
+  value.kind === 'array' ? { kind: 'number', raw: String(value.items.length) } : jsonNull
