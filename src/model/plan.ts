@@ -72,6 +72,11 @@ export type Condition =
       readonly negated: boolean
     }
   /**
+   * The record is one of a sample of those that match the plan's condition: the rows of the plan, which are the
+   * keys of as many records as its page may have, in the order of a shuffle.
+   */
+  | { readonly kind: 'sample'; readonly plan: Plan; readonly size: number; readonly seed: number }
+  /**
    * The text matches an expression of RE2's syntax, unanchored (docs/decisions/0036). Within JSON, numbers,
    * booleans and structures have a text, too.
    */
@@ -212,12 +217,16 @@ export type Scalar =
   | { readonly kind: 'to_string'; readonly field: FieldRef; readonly mask: string }
   /** The text of a field with the words of the plan's `match` marked. */
   | { readonly kind: 'highlight'; readonly field: FieldRef; readonly words: TextQuery }
+  /** A number that puts records into an order that only depends on their keys and the seed. */
+  | { readonly kind: 'shuffle'; readonly fields: readonly FieldRef[]; readonly seed: number }
   /** Relevance of the record for the plan's `match`; higher is better. */
   | { readonly kind: 'relevance'; readonly fields: readonly FieldRef[]; readonly words: TextQuery }
 
 /** A value of many records. `count` without a field counts records; all other aggregates leave nulls out. */
 export interface Aggregate {
   readonly kind: 'aggregate'
-  readonly name: 'count' | 'count_distinct' | 'avg' | 'sum' | 'min' | 'max'
+  readonly name: 'count' | 'count_distinct' | 'avg' | 'sum' | 'min' | 'max' | 'percentile'
+  /** Of a percentile: the part of 1, in plain digits. */
+  readonly part?: string
   readonly field: FieldRef | null
 }

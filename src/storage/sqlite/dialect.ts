@@ -76,12 +76,22 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
           return { kind: 'integer', sql: `CAST(carrel_length(${sql}) AS INTEGER)`, nullable: true }
       }
     },
+    shuffle: (cells, seed) => ({
+      kind: 'text',
+      sql: `carrel_shuffle(${[String(seed), ...cells.map(({ sql }) => sql)].join(', ')})`,
+      nullable: false,
+    }),
     // A number from JavaScript is a REAL, which would be written with a decimal point.
     relevance: (cells, words) => {
       const values = cells.map(({ sql, kind }) => ({ sql, isJson: kind === 'json' }))
       return `CAST(${callOf('carrel_relevance', values, words)} AS INTEGER)`
     },
     ofNumbers: (name, { sql }) => ({ kind: 'number', sql: `carrel_${name}(${sql})`, nullable: true }),
+    percentile: ({ sql }, part) => ({
+      kind: 'number',
+      sql: `carrel_percentile(${sql}, ${literal(part)})`,
+      nullable: true,
+    }),
     extreme: (name, { sql }) => `${name}(${sql})`,
 
     hasNul: true,

@@ -20,12 +20,12 @@ test('Q23 an error says what was found where, and what was expected', () => {
   const error = errorOf('nodes {\n  certname = 5\n  AND b = 1 }')
   assert.equal(
     error.message,
-    'Line 3, column 3: found "AND", expected one of: and  or  group by  with empty  having  limit  offset  order by  }. Did you mean "and"?',
+    'Line 3, column 3: found "AND", expected one of: and  or  group by  with empty  having  sample  limit  offset  order by  }. Did you mean "and"?',
   )
   assert.deepEqual(error.at, { line: 3, column: 3 })
   assert.deepEqual(error.members, {
     found: 'AND',
-    expected: ['and', 'or', 'group by', 'with empty', 'having', 'limit', 'offset', 'order by', '}'],
+    expected: ['and', 'or', 'group by', 'with empty', 'having', 'sample', 'limit', 'offset', 'order by', '}'],
     nearest: 'and',
     marker: '  AND b = 1 }\n  ^',
   })

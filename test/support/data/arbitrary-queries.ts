@@ -195,6 +195,11 @@ function aggregates(entity: KnownEntity): readonly Choice[] {
         ...counts,
         ...extremes,
         made('avg', name, 'number'),
+        made('median', name, 'number'),
+        ...['0', '12.5', '90', '100'].map(json => ({
+          ...made('percentile', name, 'number'),
+          ast: ['function', 'percentile', name, { json }],
+        })),
         made('sum', name, type === 'integer' ? 'integer' : 'number'),
       ]
     }),

@@ -14,7 +14,12 @@ import {
 import { type Json, jsonNull } from './raw-json.ts'
 
 /** Computes a function of a group; a part of the oracle for queries (query-oracle.ts). */
-export function aggregateOf(name: string, place: Place | undefined, records: readonly Row[]): Cell {
+export function aggregateOf(
+  name: string,
+  place: Place | undefined,
+  records: readonly Row[],
+  percent?: Json,
+): Cell {
   if (!place) return counted(records.length)
   const all = records.flatMap(record => valueAt(record, place) ?? [])
   if (name === 'count') return counted(all.length)
@@ -36,6 +41,8 @@ export function aggregateOf(name: string, place: Place | undefined, records: rea
       first && others.reduce((best, one) => (sign * compare(typed, one, best) < 0 ? one : best), first),
     )
   }
+  if (name === 'median' || name === 'percentile')
+    return cell(percentileOf(typed, values, percent?.raw ?? '50'), 'number')
   if (values.length === 0) return cell(undefined, name === 'avg' ? 'number' : type)
   const { digits, exponent } = sumOf(values)
   const isWhole = place.type !== 'number' && values.every(({ raw }) => isWholeNumber(raw))
@@ -48,6 +55,27 @@ export function aggregateOf(name: string, place: Place | undefined, records: rea
     ...cell({ kind: 'number', raw: String(result) }, 'number'),
     within: magnitude * Number.EPSILON * 4,
   }
+}
+
+/** Interpolates between the two values next to the place, in whole numbers of one decimal place. */
+function percentileOf(typed: Typed, values: readonly Json[], percent: string): Json | undefined {
+  const sorted = values.toSorted((one, other) => compare(typed, one, other))
+  if (sorted.length === 0) return undefined
+  const { digits, exponent } = decimalOf(percent)
+  const unit = 100n * 10n ** BigInt(Math.max(0, -exponent))
+  const place = BigInt(sorted.length - 1) * digits * 10n ** BigInt(Math.max(0, exponent))
+  const at = Number(place / unit)
+  const [low, high] = [sorted[at], sorted[Math.min(at + 1, sorted.length - 1)]].map(one =>
+    decimalOf((one as Json).raw),
+  ) as [ReturnType<typeof decimalOf>, ReturnType<typeof decimalOf>]
+  const least = Math.min(low.exponent, high.exponent)
+  const [from, to] = [low, high].map(one => one.digits * 10n ** BigInt(one.exponent - least)) as [
+    bigint,
+    bigint,
+  ]
+  const hundredths = Math.max(0, -exponent) + 2
+  const result = from * unit + (to - from) * (place % unit)
+  return { kind: 'number', raw: String(Number(`${result}e${least - hundredths}`)) }
 }
 
 const counted = (count: number): Cell => ({

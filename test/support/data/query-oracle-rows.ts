@@ -142,7 +142,7 @@ interface Source {
   readonly isAggregate: boolean
 }
 
-const aggregates = ['count', 'count_distinct', 'avg', 'sum', 'min', 'max']
+const aggregates = ['count', 'count_distinct', 'avg', 'sum', 'min', 'max', 'median', 'percentile']
 
 function sourceOf(node: Json): Source {
   const [, name] = operatorOf(node) === 'function' ? partsOf(node) : [undefined, node]
@@ -298,9 +298,9 @@ function groupedRows(
     const groupCell = (by: Json) => group.cells[nodes.findIndex(node => node.raw === by.raw)]
     const sourceCell = ({ node, isAggregate }: Source): Cell => {
       if (!isAggregate) return groupCell(node) as Cell
-      const [, name, field] = partsOf(node)
+      const [, name, field, percent] = partsOf(node)
       const place: Place | undefined = field && placeOf(textOf(field), entity.fields)
-      return aggregateOf(textOf(name as Json), place, group.records)
+      return aggregateOf(textOf(name as Json), place, group.records, percent)
     }
     const byNode = new Map(sources.map(([, source]) => [source.node.raw, source]))
     return {
