@@ -59,7 +59,8 @@ export type SqlResult = string | number | null
 
 /** The state of an aggregate function for one group of rows. */
 export interface SqlAggregate {
-  add(value: SqlValue): void
+  /** @param more further arguments of the function */
+  add(value: SqlValue, ...more: SqlValue[]): void
   result(): SqlResult
 }
 
@@ -164,8 +165,9 @@ const aggregateOptions = (start: () => SqlAggregate) =>
     deterministic: true,
     useBigIntArguments: true,
     start,
-    step: (state: SqlAggregate, value: SqlValue) => {
-      state.add(value)
+    varargs: true,
+    step: (state: SqlAggregate, value: SqlValue, ...more: SqlValue[]) => {
+      state.add(value, ...more)
       return state
     },
     result: (state: SqlAggregate) => state.result(),

@@ -72,6 +72,11 @@ export type Condition =
       readonly negated: boolean
     }
   /**
+   * The record is one of a sample of those that match the plan's condition: the rows of the plan, which are the
+   * keys of as many records as its page may have, in the order of a shuffle.
+   */
+  | { readonly kind: 'sample'; readonly plan: Plan; readonly size: number; readonly seed: number }
+  /**
    * The text matches an expression of RE2's syntax, unanchored (docs/decisions/0036). Within JSON, numbers,
    * booleans and structures have a text, too.
    */
@@ -112,16 +117,20 @@ export type TextQuery = readonly { readonly words: readonly string[]; readonly p
 export interface FieldRef {
   readonly name: string
   /**
-   * The path from the value to the member: keys of objects and indexes of arrays; empty: the value itself.
+   * The path from the value to the member: keys of objects, indexes of arrays, and `eachElement`; empty: the
+   * value itself.
    */
   readonly path: readonly (string | number)[]
   /** The type of the field; `json` for a member; of a computed value its own. */
   readonly type: FieldType
-  /** True if the field itself is a list; never for a member. */
+  /** True if the field itself is a list, or if the path has `eachElement`: conditions look at the elements. */
   readonly list?: true
   /** What is computed of the value; absent: the value itself. */
   readonly computed?: Computed
 }
+
+/** A step of a path to all elements of an array: the value is the list of what is found in them, without nulls. */
+export const eachElement = -1
 
 /** A value that is computed of another one of the same record; none of null (docs/decisions/0074). */
 export type Computed =
@@ -129,6 +138,8 @@ export type Computed =
   | { readonly kind: 'interval'; readonly width: string }
   /** The instant at which the year, month or other period of the instant began, in UTC. */
   | { readonly kind: 'period'; readonly unit: TimeUnit }
+  /** The number of elements of an array. */
+  | { readonly kind: 'length' }
 
 /** True for a field itself: neither a member inside it nor a value that is computed of it. */
 export const isWholeField = ({ path, computed }: FieldRef): boolean =>
@@ -138,7 +149,8 @@ export const isWholeField = ({ path, computed }: FieldRef): boolean =>
  * True if a missing value differs from every other value, as within JSON. Elsewhere the
  * comparison is unknown, as in SQL.
  */
-export const differsIfMissing = ({ type, list }: FieldRef): boolean => type === 'json' && list !== true
+export const differsIfMissing = ({ type, list, path }: FieldRef): boolean =>
+  type === 'json' && (list !== true || path.length > 0)
 
 /** True if a comparison holds for a record without a value. */
 export const holdsIfMissing = (
@@ -205,12 +217,16 @@ export type Scalar =
   | { readonly kind: 'to_string'; readonly field: FieldRef; readonly mask: string }
   /** The text of a field with the words of the plan's `match` marked. */
   | { readonly kind: 'highlight'; readonly field: FieldRef; readonly words: TextQuery }
+  /** A number that puts records into an order that only depends on their keys and the seed. */
+  | { readonly kind: 'shuffle'; readonly fields: readonly FieldRef[]; readonly seed: number }
   /** Relevance of the record for the plan's `match`; higher is better. */
   | { readonly kind: 'relevance'; readonly fields: readonly FieldRef[]; readonly words: TextQuery }
 
 /** A value of many records. `count` without a field counts records; all other aggregates leave nulls out. */
 export interface Aggregate {
   readonly kind: 'aggregate'
-  readonly name: 'count' | 'count_distinct' | 'avg' | 'sum' | 'min' | 'max'
+  readonly name: 'count' | 'count_distinct' | 'avg' | 'sum' | 'min' | 'max' | 'percentile'
+  /** Of a percentile: the part of 1, in plain digits. */
+  readonly part?: string
   readonly field: FieldRef | null
 }

@@ -240,7 +240,7 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
     ['sender = Zoë', 'A text needs quotes: "Zoë"'],
     ['year = 1790 }', 'This brace closes nothing. Only the condition goes here.'],
     ['year = 1790 )', '“)” can’t stand here. What can: and, or'],
-    ['subjects[*] = "Basel"', '[*] is not the number of an element, such as [0].'],
+    ['subjects[x] = "Basel"', '[x] is not the number of an element, such as [0].'],
     ['not (year is null)', 'Write “!” instead of “not”.'],
     ['count() > 5', 'A filter can’t compare a function.'],
     ['sender = "Zoë', 'This text has no quote at its end.'],

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { administrator } from '../support/clients/administrator.ts'
-import { type ListProblem, list, problemOf, queryPath } from '../support/clients/listings.ts'
+import { asking } from '../support/clients/asking.ts'
+import { list } from '../support/clients/listings.ts'
 import { engines } from '../support/service/engines.ts'
-import { type Service, startService } from '../support/service/service.ts'
-
-const asking = (path: string, query: string) => `${path}?query=${encodeURIComponent(query)}`
+import { startService } from '../support/service/service.ts'
 
 for (const engine of engines)
   describe(`buckets on ${engine}`, () => {
@@ -92,8 +91,7 @@ for (const engine of engines)
     test('Q29 tables have the same buckets', async t => {
       const { service } = await withWorks(t, engine)
       const { client } = await administrator(service)
-      const ask = async (query: string) =>
-        (await (await client.get(asking(queryPath, query))).json()) as Record<string, unknown>[]
+      const { rows: ask } = asking(client)
       const ids = await list<{ id: number; time: string }>(client, 'audit-events')
       const wanted = new Map<number, number>()
       for (const { id } of ids) wanted.set(id - (id % 2), (wanted.get(id - (id % 2)) ?? 0) + 1)
@@ -135,7 +133,7 @@ for (const engine of engines)
   })
 
 async function withWorks(t: Parameters<typeof startService>[0], engine: (typeof engines)[number]) {
-  const service: Service = await startService(t, { engine })
+  const service = await startService(t, { engine })
   await service.addRecords('works', 'id', [
     { id: 1, title: 'a', year: 1899, price: 0.3, changed: '2023-12-31T23:30:00Z', size: { width: 100 } },
     {
@@ -150,17 +148,5 @@ async function withWorks(t: Parameters<typeof startService>[0], engine: (typeof 
     { id: 4, title: 'd', year: -1, price: null, changed: null, size: { width: 'wide' } },
     { id: 5, title: 'e', year: null, price: null, changed: null, size: null },
   ])
-  const client = service.client()
-  const answer = (query: string) => client.get(asking(queryPath, query))
-  return {
-    service,
-    rows: async (query: string): Promise<Record<string, unknown>[]> => {
-      const response = await answer(query)
-      const text = await response.text()
-      assert.equal(response.status, 200, `${query}: ${text}`)
-      return JSON.parse(text) as Record<string, unknown>[]
-    },
-    refused: async (query: string, status = 400): Promise<ListProblem> =>
-      problemOf(await answer(query), status),
-  }
+  return { service, ...asking(service.client()) }
 }

@@ -1,14 +1,14 @@
 import type { Entity, Order, Page } from '../../model/entities.ts'
-import { listOf, type Plan, type Rows } from '../../model/plan.ts'
+import { type Condition, type FieldRef, listOf, type Plan, type Rows } from '../../model/plan.ts'
 import { type Node, printAst, QueryError } from '../language/node.ts'
 import { readAst } from '../language/read-ast.ts'
-import { type From, readExtract, readFrom, readPaging } from './clauses.ts'
+import { type From, readExtract, readFrom, readPaging, readSample } from './clauses.ts'
 import { allColumns } from './columns.ts'
 import { checkCondition } from './conditions.ts'
 import { readComputed } from './functions.ts'
 import { plainOrder, type RowOrder, readOrder, sortable } from './order.ts'
 import { type Projection, readProjection } from './projection.ts'
-import { entityScope, findEntity, type Scope, type Shared, sharedBy } from './scope.ts'
+import { type Checked, entityScope, findEntity, type Scope, type Shared, sharedBy } from './scope.ts'
 import { whereOf } from './where.ts'
 import { operatorOf, wrong } from './wrong.ts'
 
@@ -52,7 +52,9 @@ export function check(query: Node | null, { entities, mayRead, entity, given }: 
   }
   const body = outermost.query
   const extract = body?.kind === 'array' && operatorOf(body) === 'extract' ? readExtract(body) : null
-  const where = whereOf(extract ? extract.where : body, scope)
+  const matching = whereOf(extract ? extract.where : body, scope)
+  const { sample } = outermost.clauses
+  const where = sample ? sampleOf(outermost.entity, matching, readSample(sample)) : matching
   const projection = extract && !isEverything(extract) ? readProjection(extract, scope) : null
   const named = given.order?.(sortable(projection, scope))
   const entries = named?.map(one => ({ by: nameNode(one.field), descending: one.descending })) ?? paging.order
@@ -61,6 +63,24 @@ export function check(query: Node | null, { entities, mayRead, entity, given }: 
   // Equal orders of earlier requests are the same arrays, by which the stores recognize them.
   if (whole) return { ...listOf(scope.entity ?? outermost.entity, { ...page, order: named ?? whole }), where }
   return { entity: outermost.entity, where, shape: rowsOf(projection, order, scope), page }
+}
+
+/** Makes the condition that a record is in a sample of those that match. */
+function sampleOf(entity: Entity, where: Checked, asked: ReturnType<typeof readSample>): Condition {
+  const types = new Map(entity.fields.map(({ name, type }) => [name, type]))
+  const fields = [entity.key]
+    .flat()
+    .map((name): FieldRef => ({ name, path: [], type: types.get(name) ?? 'text' }))
+  const shape: Rows = {
+    kind: 'rows',
+    columns: fields.map(field => ({ name: field.name, value: { kind: 'field', field }, type: field.type })),
+    groups: null,
+    having: null,
+    distinct: false,
+    order: [{ by: { kind: 'shuffle', fields, seed: asked.seed }, descending: false }],
+  }
+  const page = { order: [], offset: 0, limit: asked.size, total: false }
+  return { kind: 'sample', plan: { entity, where, shape, page }, ...asked }
 }
 
 /** True for all fields without clauses. That is the same as whole records, which are faster. */

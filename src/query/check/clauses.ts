@@ -18,7 +18,7 @@ export interface Extract {
   readonly clauses: Clauses<ExtractClause>
 }
 
-const fromClauses = ['limit', 'offset', 'order_by'] as const
+const fromClauses = ['limit', 'offset', 'order_by', 'sample'] as const
 const extractClauses = ['group_by', 'having', 'distinct', 'with_empty'] as const
 
 type FromClause = (typeof fromClauses)[number]
@@ -119,6 +119,33 @@ export const readPaging = ({ limit, offset, order_by }: From['clauses']): Paging
   offset: offset ? wholeNumber(offset, 0) : 0,
   order: order_by ? orderEntries(order_by) : [],
 })
+
+/** Maximum number of records in a sample. */
+const maxSample = 1_000_000
+const maxSeed = 2 ** 32 - 1
+
+/** `["sample", 100]` or `["sample", 100, seed]` */
+export function readSample(clause: ArrayNode): { readonly size: number; readonly seed: number } {
+  const [, size, seed, more] = clause.items
+  if (!size || more)
+    throw wrong(more ?? clause, 'sample takes a number of records, and a seed. Write ["sample", 100, 7].', {
+      form: '["sample", 100, 7]',
+    })
+  return {
+    size: numberBetween(size, 1, maxSample, 'The size of a sample'),
+    seed: seed ? numberBetween(seed, 0, maxSeed, 'A seed') : 0,
+  }
+}
+
+function numberBetween(node: Node, least: number, most: number, what: string): number {
+  const number = node.kind === 'number' && /^\d{1,16}$/.test(node.text) ? Number(node.text) : -1
+  if (number >= least && number <= most) return number
+  throw wrong(
+    node,
+    `${what} is a whole number from ${least} to ${most.toLocaleString('en')}, not ${described(node)}.`,
+    { legal: { least, most } },
+  )
+}
 
 function wholeNumber(clause: ArrayNode, least: number): number {
   const value = onlyArgument(clause, `["${operatorOf(clause)}", 10]`)

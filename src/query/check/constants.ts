@@ -1,7 +1,7 @@
 import { quote } from '../../http/parameters.ts'
 import { canonicalNumber } from '../../lib/decimals.ts'
 import { withoutLastZeros } from '../../lib/json.ts'
-import type { Constant } from '../../model/plan.ts'
+import { type Constant, eachElement } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, typeNames } from './fields.ts'
 import { most, type Scope } from './scope.ts'
@@ -16,7 +16,8 @@ type Owner = Pick<Scope, 'name' | 'entity'>
  * @throws QueryError for a value of another type, which says what to write
  */
 export function constantFor({ ref, field }: Found, node: Node, scope: Owner): Constant {
-  const name = ref.path.length === 0 ? field.name : [field.name, ...ref.path].join('.')
+  const steps = ref.path.map(step => (step === eachElement ? '*' : step))
+  const name = [field.name, ...steps].join('.')
   const refused = (advice: string) =>
     wrong(node, `${quote(name)} is ${typeNames[ref.type]}, and ${described(node)} isn't: ${advice}`, {
       legal: [ref.type],

@@ -1,7 +1,7 @@
 import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
 import { memo } from '../../lib/memo.ts'
 import type { Field } from '../../model/entities.ts'
-import type { FieldRef } from '../../model/plan.ts'
+import { eachElement, type FieldRef } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import type { Scope } from './scope.ts'
 import { argumentsOf, described, operatorOf, wrong } from './wrong.ts'
@@ -153,12 +153,19 @@ function memberOf(field: Field, text: string, node: Node): Found {
     )
   const path = readPath(text.slice(field.name.length))
   if (typeof path === 'string') throw wrong(node, `The path ${quote(text)} can't be read: ${path}.`)
+  const rest = text.slice(field.name.length)
+  if (field.list && typeof path[0] === 'string')
+    throw wrong(
+      node,
+      `${quote(field.name)} is a list, which has no members: write ${field.name}[*]${rest} for any of its elements, or ${field.name}[0]${rest} for the first.`,
+      { nearest: `${field.name}[*]${rest}` },
+    )
   return member(field, path)
 }
 
 /** Refers to a member of a JSON field. */
 export const member = (field: Field, path: FieldRef['path']): Found => ({
-  ref: { name: field.name, path, type: 'json' },
+  ref: { name: field.name, path, type: 'json', ...(path.includes(eachElement) && { list: true }) },
   field,
 })
 
@@ -174,6 +181,8 @@ export const typeNames = {
 
 /** Maximum number of parts in a path; JSON isn't nested deeper in practice. */
 const maxParts = 100
+/** Maximum number of arrays in each other of which a path takes all elements. */
+const maxEach = 5
 
 type Path = readonly (string | number)[]
 
@@ -191,6 +200,8 @@ function readPath(text: string): Path | string {
     path.push(part.value)
     at = part.end
     if (path.length > maxParts) return `a path has at most ${maxParts} parts`
+    if (part.value === eachElement && path.filter(one => one === eachElement).length > maxEach)
+      return `a path has at most ${maxEach} times [*]`
   }
   return path
 }
@@ -200,14 +211,14 @@ interface Part {
   readonly end: number
 }
 
-const index = /\[(\d{1,9})\](?=[.[]|$)/y
+const index = /\[(\d{1,9}|\*)\](?=[.[]|$)/y
 
 function indexAt(text: string, at: number): Part | string {
   index.lastIndex = at
   const [all = '', digits] = index.exec(text) ?? []
   return digits === undefined
-    ? 'the index of an element is a whole number in brackets, such as list[0]'
-    : { value: Number(digits), end: at + all.length }
+    ? 'the index of an element is a whole number in brackets, such as list[0], or [*] for all'
+    : { value: digits === '*' ? eachElement : Number(digits), end: at + all.length }
 }
 
 function keyAt(text: string, at: number): Part | string {
@@ -226,7 +237,7 @@ function keyEnd(text: string, start: number): number {
   let end = point < 0 ? text.length : point
   while (text[end - 1] === ']') {
     const open = text.lastIndexOf('[', end - 1)
-    if (open <= start || !/^\d{1,9}$/.test(text.slice(open + 1, end - 1))) break
+    if (open <= start || !/^(\d{1,9}|\*)$/.test(text.slice(open + 1, end - 1))) break
     end = open
   }
   return end

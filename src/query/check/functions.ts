@@ -1,5 +1,6 @@
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
 import { isWholeWidth, maxWidthPower, readWidth } from '../../lib/intervals.ts'
+import { readPercent } from '../../lib/percentiles.ts'
 import { isTimeUnit, timeUnits } from '../../lib/periods.ts'
 import { checkMask } from '../../lib/to-char.ts'
 import type { FieldType } from '../../model/entities.ts'
@@ -35,8 +36,11 @@ const functions: ReadonlyMap<string, (call: Call) => Read> = new Map<string, (ca
   ['sum', (call: Call) => aggregate(call, 'sum', numbers, numberType)],
   ['min', (call: Call) => extreme(call, 'min')],
   ['max', (call: Call) => extreme(call, 'max')],
+  ['median', (call: Call) => percentile(call, onlyField(call), '0.5')],
+  ['percentile', percentileOfCall],
   ['to_string', toText],
   ['bucket', bucket],
+  ['length', length],
   ['highlight', highlight],
   ['relevance', relevance],
 ])
@@ -80,7 +84,7 @@ export function readComputed(node: Node, scope: Scope): Found | undefined {
 }
 
 /** The functions that conditions may have. */
-const ofRecords: readonly string[] = ['bucket']
+const ofRecords: readonly string[] = ['bucket', 'length']
 
 function count(call: Call): Omit<Called, 'name'> {
   if (call.args.length === 0) return aggregated('count', null, 'integer')
@@ -114,7 +118,39 @@ function aggregate(
 ): Omit<Called, 'name'> {
   const found = onlyField(call)
   requireType(call, found, legal)
+  refuseLists(call, found)
   return aggregated(name, found, type(found))
+}
+
+function percentileOfCall(call: Call): Read {
+  const [field, percent, more] = call.args
+  if (!field || !percent || more)
+    throw wrong(
+      more ?? call.node,
+      'percentile takes a field and a number from 0 to 100: ["function", "percentile", "field", 90].',
+    )
+  const part = percent.kind === 'number' ? readPercent(percent.text) : undefined
+  if (part === undefined)
+    throw wrong(
+      percent,
+      `A percentage is a number from 0 to 100 with at most 20 digits, not ${described(percent)}.`,
+    )
+  return percentile(call, findField(field, call.scope), part)
+}
+
+function percentile(call: Call, found: Found, part: string): Read {
+  requireType(call, found, numbers)
+  refuseLists(call, found)
+  return {
+    value: { kind: 'aggregate', name: 'percentile', field: found.ref, part },
+    type: 'number',
+    isSortable: true,
+  }
+}
+
+function refuseLists({ name, args, node }: Call, { ref }: Found): void {
+  if (ref.list && ref.path.length > 0)
+    throw wrong(args[0] ?? node, `${name} can't be made of lists; [*] lists what all elements have.`)
 }
 
 const aggregated = (name: Aggregate['name'], found: Found | null, type: FieldType): Omit<Called, 'name'> => ({
@@ -191,6 +227,17 @@ function bucket(call: Call): Read {
   const { list: _, ...plain } = ref
   const computed = { kind: 'interval', width } as const
   return { ...named, ...scalar({ kind: 'field', field: { ...plain, type, computed } }, type) }
+}
+
+/** `["function", "length", field]`: the number of elements of a list. */
+function length(call: Call): Read {
+  const found = onlyField(call)
+  requireType(call, found, ['json'])
+  const { list: _, ...plain } = found.ref
+  return scalar(
+    { kind: 'field', field: { ...plain, type: 'integer', computed: { kind: 'length' } } },
+    'integer',
+  )
 }
 
 function highlight(call: Call): Omit<Called, 'name'> {

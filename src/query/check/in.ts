@@ -100,6 +100,7 @@ function oneOfRows(rows: readonly Node[], fields: readonly Found[], negated: boo
 /** `["from", entity, ["extract", field | [field, …], condition?], clause…]` */
 function fromPlan(node: ArrayNode, outer: readonly Found[], scope: Scope) {
   const { entity, query, clauses } = readFrom(node)
+  if (clauses.sample) throw wrong(clauses.sample, 'A subquery has no sample. Sample the query around it.')
   const inner = innerScope(findEntity(entity, scope.shared), node, scope)
   if (query?.kind !== 'array' || operatorOf(query) !== 'extract')
     throw wrong(

@@ -91,7 +91,8 @@ function requireBuckets(
   [group, more]: readonly Group[],
   { having, distinct }: Extract['clauses'],
 ): void {
-  const isBucket = group?.value.kind === 'field' && group.value.field.computed !== undefined
+  const computed = group?.value.kind === 'field' ? group.value.field.computed?.kind : undefined
+  const isBucket = computed === 'interval' || computed === 'period'
   if (!group || more || !isBucket)
     throw wrong(
       clause,

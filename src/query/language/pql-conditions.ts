@@ -12,6 +12,7 @@ import {
   readText,
   readTextOrNumber,
   startsFunction,
+  startsValue,
 } from './pql-terms.ts'
 
 /** The context of a condition. */
@@ -79,7 +80,8 @@ function refuse(scanner: PqlScanner): never {
  */
 function readTarget(scanner: PqlScanner, { columns }: Around): Node {
   const { at } = scanner.token
-  if (!startsFunction(scanner)) return columns ? readField(scanner) : readItem(scanner)
+  if (!columns && (startsValue(scanner) || !startsFunction(scanner))) return readItem(scanner)
+  if (!startsFunction(scanner)) return readField(scanner)
   if (!columns)
     throw inPql(scanner.pql, at, 'a condition can only compare functions behind "having".', {}, 'function')
   return readColumn(scanner, columns)

@@ -6,7 +6,7 @@ import type { PqlScanner, Token } from './pql-scanner.ts'
 /** The parts that conditions and clauses of PQL are made of: fields, functions, values and lists of them. */
 
 /** After the name of a field come members and indexes, such as `.os."a.b"[0]`. */
-const index = /\[\d{1,9}\]/y
+const index = /\[(?:\d{1,9}|\*)\]/y
 const part = /[^\s.",[\](){}!<=>~']+/y
 /** A quoted part ends at a quote before one of these, or before the end. */
 const behindQuoted = ' \t\r\n.,[](){}!<=>~'
@@ -25,11 +25,10 @@ export function readField(scanner: PqlScanner): Node {
   scanner.jump(end)
   if (scanner.pql.charAt(end) === '[') {
     const [written] = /^\[[^\s\]]{0,20}\]?/.exec(scanner.pql.slice(end, end + 30)) ?? ['[']
-    const advice = 'For an array, =, ~ and in look at each element: leave the brackets out.'
     throw inPql(
       scanner.pql,
       scanner.token.at,
-      `${written} is no index; an index is a whole number, such as [0]. ${advice}`,
+      `${written} is no index; an index is a whole number, such as [0], or [*] for any element.`,
       { found: written },
       'index',
     )
@@ -76,7 +75,7 @@ export function readItem(scanner: PqlScanner): Node {
   const items = [scanner.text('function', name.at), scanner.text(name.text, name.at)]
   scanner.expect('(')
   if (!scanner.accepts(')')) {
-    do items.push(items.length === 2 ? readField(scanner) : readText(scanner))
+    do items.push(items.length === 2 ? readField(scanner) : readTextOrNumber(scanner))
     while (scanner.accepts(','))
     scanner.expect(')')
   }
@@ -193,5 +192,9 @@ function baseOf(item: Node): string {
 }
 
 /** True for a bucket, as `readItem` returns it. */
-export const isBucket = (item: Node): boolean =>
+const isBucket = (item: Node): boolean =>
   item.kind === 'array' && item.items[1]?.kind === 'text' && item.items[1].text === 'bucket'
+
+/** True for a function of one record, which conditions and orders take whether it is shown or not. */
+export const startsValue = (scanner: PqlScanner): boolean =>
+  startsFunction(scanner) && scanner.token.text === 'length'

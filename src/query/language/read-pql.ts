@@ -2,13 +2,13 @@ import { bounds, type Node, QueryError, tooMuch } from './node.ts'
 import { readColumn, readCondition } from './pql-conditions.ts'
 import { inPql, markerOf } from './pql-errors.ts'
 import { PqlScanner } from './pql-scanner.ts'
-import { Columns, isOperator, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
+import { Columns, isOperator, readItem, readWholeNumber, startsFunction, startsValue } from './pql-terms.ts'
 
 /**
  * Reads a query in PQL, PuppetDB's other language, as the AST that means the same:
  *
  *     query      = entity [ "[" [ "distinct" ] items "]" ] "{" [ condition ] { clause } "}"
- *     clause     = "group by" items | "with empty" | "having" condition | "limit" n | "offset" n | "order by" column [ "asc" | "desc" ], …
+ *     clause     = "group by" items | "with empty" | "having" condition | "sample" n [ "seed" n ] | "limit" n | "offset" n | "order by" column [ "asc" | "desc" ], …
  *
  * @throws QueryError that says what was found, and what was expected
  */
@@ -84,7 +84,7 @@ function atClause(scanner: PqlScanner): boolean {
   if (kind !== 'word') return false
   if (text === 'with') return scanner.isFollowedBy(/empty(?![\w-])/y)
   if (text === 'order' || text === 'group') return scanner.isFollowedBy(/by(?![\w-])/y)
-  return ['limit', 'offset', 'having'].includes(text) && !scanner.isFollowedBy(isOperator)
+  return ['limit', 'offset', 'having', 'sample'].includes(text) && !scanner.isFollowedBy(isOperator)
 }
 
 /** Reads clauses in any order, each at most once. */
@@ -126,6 +126,7 @@ const clauses: readonly Clause[] = [
     name: 'having',
     read: (scanner, columns) => [scanner.deeper(() => readCondition(scanner, { columns, readQuery }))],
   },
+  { word: 'sample', name: 'sample', read: scanner => readSample(scanner) },
   { word: 'limit', name: 'limit', read: scanner => [readWholeNumber(scanner)] },
   { word: 'offset', name: 'offset', read: scanner => [readWholeNumber(scanner)] },
   {
@@ -143,9 +144,16 @@ const clauses: readonly Clause[] = [
   },
 ]
 
+/** Reads `100` or `100 seed 7`. */
+function readSample(scanner: PqlScanner): readonly Node[] {
+  const size = readWholeNumber(scanner)
+  return scanner.accepts('seed') ? [size, readWholeNumber(scanner)] : [size]
+}
+
 function readOrder(scanner: PqlScanner, columns: Columns): Node {
   const { at } = scanner.token
-  const by = startsFunction(scanner) ? readColumn(scanner, columns) : readItem(scanner)
+  const isColumn = startsFunction(scanner) && !startsValue(scanner)
+  const by = isColumn ? readColumn(scanner, columns) : readItem(scanner)
   const direction = scanner.accepts('asc') ?? scanner.accepts('desc')
   return direction ? scanner.array([by, scanner.text(direction.text, direction.at)], at) : by
 }

@@ -1,13 +1,14 @@
+import { percentileOf } from '../../lib/percentiles.ts'
 import type { Aggregate } from '../../model/plan.ts'
 import { type Accumulator, type RanksIn, type Result, ranksIn } from './groups.ts'
 import { type FieldFacts, numbersIn, required } from './leaves.ts'
 import { noBits, type Part, partLength } from './selections.ts'
-import { summing } from './sums.ts'
+import { ranksOfNumbers, summing } from './sums.ts'
 import { jsonAt } from './values.ts'
 
 /** @param facts of the field, with its values @param size number of groups */
 export function accumulator(
-  name: Aggregate['name'],
+  { name, part = '0' }: Omit<Aggregate, 'field'>,
   facts: FieldFacts,
   size: number,
   count: number,
@@ -26,6 +27,8 @@ export function accumulator(
     case 'sum':
     case 'avg':
       return summing(name, facts, ranks, size, count, tick)
+    case 'percentile':
+      return percentile(part, facts, ranks, size, tick)
   }
 }
 
@@ -91,32 +94,84 @@ function countingByGroup(ranksOf: RanksIn, distinct: number, size: number, tick:
   return {
     take,
     result: again => {
-      const next = new Uint32Array(size)
-      for (let id = 1; id < size; id++) next[id] = (next[id - 1] as number) + (counts[id - 1] as number)
-      const sorted = new Uint32Array(
-        size === 0 ? 0 : (next[size - 1] as number) + (counts[size - 1] as number),
-      )
-      again({
-        take: (part, ids) => {
-          const ranks = ranksOf(part)
-          for (let at = 0; at < part.length; at++) {
-            const id = ids[at] as number
-            sorted[next[id] as number] = ranks[at] as number
-            next[id] = (next[id] as number) + 1
-          }
-        },
-      })
+      const { sorted, ends } = ranksByGroup(counts, ranksOf, 0, distinct + 1, again)
       tick()
       const found = new Uint32Array(size)
       const marks = new Uint32Array(distinct)
       for (let id = 0, at = 0; id < size; id++)
-        for (const end = next[id] as number; at < end; at++) {
+        for (const end = ends[id] as number; at < end; at++) {
           const rank = sorted[at] as number
           if (rank === distinct || marks[rank] === id + 1) continue
           marks[rank] = id + 1
           found[id] = (found[id] as number) + 1
         }
       return countResult(found)
+    },
+  }
+}
+
+/** Lists the ranks from `from` to below `end` group by group. @param counts number of them in each group */
+function ranksByGroup(
+  counts: Uint32Array,
+  ranksOf: RanksIn,
+  from: number,
+  end: number,
+  again: Parameters<Accumulator['result']>[0],
+) {
+  const size = counts.length
+  const next = new Uint32Array(size)
+  for (let id = 1; id < size; id++) next[id] = (next[id - 1] as number) + (counts[id - 1] as number)
+  const sorted = new Uint32Array(size === 0 ? 0 : (next[size - 1] as number) + (counts[size - 1] as number))
+  again({
+    take: (part, ids) => {
+      const ranks = ranksOf(part)
+      for (let at = 0; at < part.length; at++) {
+        const rank = ranks[at] as number
+        if (rank < from || rank >= end) continue
+        const id = ids[at] as number
+        sorted[next[id] as number] = rank
+        next[id] = (next[id] as number) + 1
+      }
+    },
+  })
+  return { sorted, ends: next }
+}
+
+/** Ranks are in the order of the values, so a group's ranks are sorted when its percentile is wanted. */
+function percentile(
+  part: string,
+  facts: FieldFacts,
+  ranksOf: RanksIn,
+  size: number,
+  tick: () => void,
+): Accumulator {
+  const values = required(facts)
+  const { from, end } = numbersIn(facts)
+  const counts = new Uint32Array(size)
+  return {
+    take: ({ length, ...rest }, ids) => {
+      const ranks = ranksOf({ length, ...rest })
+      for (let at = 0; at < length; at++) {
+        const rank = ranks[at] as number
+        if (rank < from || rank >= end) continue
+        counts[ids[at] as number] = (counts[ids[at] as number] as number) + 1
+      }
+    },
+    result: again => {
+      const { sorted, ends } = ranksByGroup(counts, ranksOf, from, end, again)
+      const known = new Map<number, string>()
+      const json = (id: number) => {
+        const found = known.get(id)
+        if (found !== undefined) return found
+        const count = counts[id] as number
+        if ((known.size & 0xff) === 0) tick()
+        const own = sorted.subarray((ends[id] as number) - count, ends[id]).sort()
+        const text =
+          count === 0 ? 'null' : percentileOf(count, part, place => jsonAt(values, own[place] as number))
+        known.set(id, text)
+        return text
+      }
+      return { json, ranks: of => ranksOfNumbers(of, json) }
     },
   }
 }

@@ -1,4 +1,7 @@
+import { PlanRefused } from '../../lib/errors.ts'
+import { eachElement } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
+import { writtenPath } from '../plans/json-values.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { baseEntity, changesOf } from './changed-entities.ts'
 import {
@@ -218,10 +221,27 @@ export class Facts extends FieldsAtHand {
       ref.mask === undefined && ref.computed === undefined
         ? await this.#members(turn, entity, ref, column)
         : await this.#made(turn, entity, base, column, ref)
+    if (distinctIn(made.column) === 0) await this.#refuseMembersOfLists(turn, entity, ref, column)
     const name = nameOf(entity, ref)
     await this.keep(version, `column ${name}`, made.column)
     await this.keep(version, `values ${name}`, made.values)
     return made
+  }
+
+  /** A member that no record has was meant to be one of the elements if some of these have it. */
+  async #refuseMembersOfLists(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn) {
+    const { name, path, mask, computed } = ref
+    if (mask !== undefined || computed !== undefined) return
+    for (const [at, step] of path.entries()) {
+      if (typeof step !== 'string' || path[at - 1] === eachElement) continue
+      const [before, after] = [path.slice(0, at), path.slice(at)]
+      const meant = { ...ref, path: [...before, eachElement, ...after] }
+      if (distinctIn((await this.#members(turn, entity, meant, column)).column) === 0) continue
+      const list = writtenPath(name, before)
+      throw new PlanRefused(
+        `No record of ${entity.name} has ${writtenPath(name, path)}, because ${list} is a list. Write ${writtenPath(name, meant.path)} for any of its elements, or ${writtenPath(`${list}[0]`, after)} for the first.`,
+      )
+    }
   }
 
   async #members(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn) {

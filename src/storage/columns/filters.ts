@@ -82,6 +82,12 @@ export function createFilters(facts: Facts): Filters {
         return inPlan(turn, entity, node, task.facts)
       case 'text':
         return { kind: 'records', selection: await textMatches(turn, entity, node.condition, facts) }
+      case 'sample': {
+        const { plan, size, seed } = node.condition
+        const matching = plan.where && (await find(turn, entity, plan.where))
+        const selection = await turn.work.call('sample', matching, entity.source.count, size, seed)
+        return { kind: 'records', selection }
+      }
       case 'value': {
         const known = task.facts[node.facts]
         if (!known || known.values || !isPacked(known.column)) return node

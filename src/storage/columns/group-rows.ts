@@ -36,7 +36,7 @@ export interface GroupColumn {
   readonly type: FieldType
   readonly value:
     | { readonly kind: 'group'; readonly at: number }
-    | { readonly kind: 'aggregate'; readonly name: Aggregate['name']; readonly facts: number | null }
+    | (Omit<Aggregate, 'field'> & { readonly facts: number | null })
 }
 
 /**
@@ -63,7 +63,7 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
       ? undefined
       : value.facts === null
         ? counting
-        : accumulator(value.name, at(value.facts), size, count, tick),
+        : accumulator(value, at(value.facts), size, count, tick),
   )
   const passOver = (taking: readonly Pick<Accumulator, 'take'>[]) => {
     for (const part of partsOf(selection, count)) {
@@ -131,6 +131,7 @@ function rowTest(condition: Condition, columns: readonly RowColumn[]): RowTest {
     case 'in plan':
     case 'in rows':
     case 'text':
+    case 'sample':
       throw new Error('rows can only be compared with constants')
     default: {
       const { field, negated } = condition

@@ -64,16 +64,12 @@ function trueFor(
     if (!constant || !place || (facts.type === 'json' && constant.kind !== 'number')) return noRanks
     const { from, end } = numbersIn(facts)
     const after = place.isThere ? place.at + 1 : place.at
-    switch (condition.operator) {
-      case '<':
-        return rankRange(from, place.at)
-      case '<=':
-        return rankRange(from, after)
-      case '>':
-        return rankRange(after, end)
-      case '>=':
-        return rankRange(place.at, end)
-    }
+    const isBelow = condition.operator.startsWith('<')
+    const edge = condition.operator === '<=' || condition.operator === '>' ? after : place.at
+    const numbers = isBelow ? rankRange(from, edge) : rankRange(edge, end)
+    if (facts.type !== 'json' || !condition.field.list) return numbers
+    const values = required(facts)
+    return union(numbers, tested(condition, values, kindsOf(values).nested, distinct, tick), distinct)
   }
   const equal = found.flatMap(({ at, isThere }) => (isThere ? at : [])).sort((one, other) => one - other)
   const mayBeNested = condition.field.list || soughtIn(condition).some(({ kind }) => kind === 'json')

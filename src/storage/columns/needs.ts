@@ -45,6 +45,7 @@ export type OpenNode =
   | { readonly kind: 'and' | 'or'; readonly of: readonly OpenNode[] }
   | { readonly kind: 'in plan'; readonly condition: PlanCondition; readonly facts: readonly number[] }
   | { readonly kind: 'text'; readonly condition: TextCondition }
+  | { readonly kind: 'sample'; readonly condition: Extract<Condition, { kind: 'sample' }> }
 
 /** Adds the needs of a condition. Its depth is limited by that of queries. */
 export function openCondition(where: Condition, entity: RecordEntity, needs: Needs): OpenNode {
@@ -92,6 +93,8 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
       }
     case 'text':
       return { kind: 'text', condition: where }
+    case 'sample':
+      return { kind: 'sample', condition: where }
   }
 }
 

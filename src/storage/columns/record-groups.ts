@@ -103,10 +103,10 @@ function taskOf({ shape, page }: GroupPlan, needs: Needs): Omit<GroupTask, 'coun
   }
   const columns = shape.columns.map(({ name, type, value }): GroupColumn => {
     if (value.kind !== 'aggregate') return { name, type, value: groupOf(value) }
-    const { field } = value
+    const { field, ...aggregate } = value
     const isCounted = value.name === 'count' || value.name === 'count_distinct'
     const facts = field && needs.add(field, { values: !isCounted })
-    return { name, type, value: { kind: 'aggregate', name: value.name, facts } }
+    return { name, type, value: { ...aggregate, facts } }
   })
   return {
     groups: scalars && groups,

@@ -53,6 +53,7 @@ function readerOf(scalar: Scalar): (record: Readonly<Record<string, unknown>>) =
     const texts = scalar.fields.map(field => [field, readField(field)] as const)
     return record => relevanceOf(searchedTexts(texts, record), scalar.words)
   }
+  if (scalar.kind === 'shuffle') throw new Error('records are shuffled by their numbers')
   const value = readField(scalar.field)
   if (scalar.kind === 'highlight')
     return record => {

@@ -190,3 +190,19 @@ export function numbersBetween(packed: PackedSelection, from: number, end: numbe
   }
   return numbers
 }
+
+/** Returns as many of the numbers as are wanted, ascending: those with the least hashes. */
+export function sampleOf(numbers: Uint32Array, size: number, seed: number): Uint32Array {
+  if (numbers.length <= size) return numbers.slice()
+  const hashes = numbers.map(n => shuffled(n, seed))
+  const last = hashes.slice().sort()[size - 1] as number
+  return numbers.filter((_, at) => (hashes[at] as number) <= last)
+}
+
+/** Mixes the bits of a number; different ones stay different (the finalizer of MurmurHash3). */
+function shuffled(n: number, seed: number): number {
+  let hash = (n + Math.imul(seed, 0x9e37_79b1)) | 0
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

@@ -240,7 +240,7 @@ function largeSums(
 }
 
 /** Ranks numbers that are written as JSON, nulls last. */
-function ranksOfNumbers(ids: Uint32Array, json: (id: number) => string): Uint32Array {
+export function ranksOfNumbers(ids: Uint32Array, json: (id: number) => string): Uint32Array {
   const keys = Array.from(ids, id => {
     const text = json(id)
     return text === 'null' ? undefined : decimalKey(text)

@@ -32,7 +32,7 @@ import {
   searchTexts,
 } from './search-texts.ts'
 import { select } from './select.ts'
-import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
+import { numbersIn, openSelection, type PackedSelection, packSelection, sampleOf } from './selections.ts'
 import { sortNumbers } from './sort-records.ts'
 import { closeStored, type StoredField } from './stored-field.ts'
 import { type FilterTask, prepare } from './tasks.ts'
@@ -189,6 +189,12 @@ export const recordWork = closingFiles({
     const numbers = sorted(selection, count, order)
     if (slots) toSlots(numbers, slots)
     return numbers
+  },
+
+  /** Selects some records at random, always the same for a seed. */
+  sample(selection: PackedSelection | null, count: number, size: number, seed: number): PackedSelection {
+    const found = numbersIn(selection ? openSelection(selection) : undefined, count)
+    return packSelection({ kind: 'list', numbers: sampleOf(found, size, seed) })
   },
 
   /** Selects a window of an ordered list. */

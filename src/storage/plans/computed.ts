@@ -18,6 +18,8 @@ export function computedOf(computed: Computed, value: unknown): string | undefin
       const start = typeof value === 'string' ? periodOf(value, computed.unit) : undefined
       return start && JSON.stringify(start)
     }
+    case 'length':
+      return Array.isArray(value) ? String(value.length) : undefined
   }
 }
 

@@ -89,8 +89,10 @@ const tooMany = () =>
 /** A number as JSON writes it, or an instant; undefined for null. */
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : numberText(value))
 
-const following = (start: string, computed: Computed): string =>
-  computed.kind === 'interval' ? nextInterval(start, computed.width) : nextPeriod(start, computed.unit)
+function following(start: string, computed: Computed): string {
+  if (computed.kind === 'length') throw new Error('lengths are no buckets')
+  return computed.kind === 'interval' ? nextInterval(start, computed.width) : nextPeriod(start, computed.unit)
+}
 
 const isBefore = (one: string, other: string, { kind }: Computed): boolean =>
   kind === 'interval' ? decimalKey(one) < decimalKey(other) : one < other

@@ -1,4 +1,4 @@
-import { type Condition, isWholeField, type Plan } from '../../model/plan.ts'
+import { type Condition, eachElement, type FieldRef, isWholeField, type Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 
 /** The explanation of a plan (Q26), as plain JSON. */
@@ -42,7 +42,11 @@ const conditionOf = ({ where }: Plan): unknown =>
     ? null
     : JSON.parse(
         JSON.stringify(where, (key, value: unknown) =>
-          key === 'entity' ? (value as Plan['entity']).name : value,
+          key === 'entity'
+            ? (value as Plan['entity']).name
+            : key === 'path'
+              ? (value as FieldRef['path']).map(step => (step === eachElement ? '[*]' : step))
+              : value,
         ),
       )
 

@@ -2,7 +2,7 @@ import { compileExpression } from '../../lib/expressions.ts'
 import { exactText, parseExact } from '../../lib/json.ts'
 import { matchedText, numberText } from '../../lib/json-text.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
-import type { Condition, Constant, PathElement } from '../../model/plan.ts'
+import { type Condition, type Constant, eachElement, type PathElement } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 
 /** JSON values of records: their members, their equality, and conditions on them (Q20). */
@@ -13,8 +13,9 @@ const isNested = (value: unknown): value is object =>
 /** @returns the member at the path; undefined if there is none, or it is null */
 export function memberAt(value: unknown, path: readonly (string | number)[]): unknown {
   let found = value
-  for (const step of path) {
+  for (const [at, step] of path.entries()) {
     if (!isNested(found)) return undefined
+    if (step === eachElement) return Array.isArray(found) ? inElements(found, path.slice(at + 1)) : undefined
     if (Array.isArray(found)) {
       if (typeof step !== 'number') return undefined
       found = found[step]
@@ -25,6 +26,29 @@ export function memberAt(value: unknown, path: readonly (string | number)[]): un
   }
   return found ?? undefined
 }
+
+/** Lists the members of the elements, in one list where a member is a list of elements itself. */
+function inElements(elements: readonly unknown[], path: readonly (string | number)[]): unknown {
+  const isOfLists = path.includes(eachElement)
+  const members = elements.flatMap(element => {
+    const member = memberAt(element, path)
+    return member === undefined ? [] : isOfLists ? (member as unknown[]) : [member]
+  })
+  return members.length === 0 ? undefined : members
+}
+
+/** Writes a path as queries do. */
+export const writtenPath = (name: string, path: readonly (string | number)[]): string =>
+  name +
+  path
+    .map(step =>
+      typeof step === 'string'
+        ? /^[\p{L}\p{N}_-]+$/u.test(step)
+          ? `.${step}`
+          : `."${step}"`
+        : `[${step === eachElement ? '*' : step}]`,
+    )
+    .join('')
 
 /** Returns one text for equal values, and different ones for others. */
 export function canonicalJson(value: unknown): string {
@@ -80,7 +104,9 @@ export function jsonTest(condition: ValueCondition): Test {
     if (constant.kind !== 'number') return () => false
     const key = scalarKey(constantValue(constant))
     const holds = comparisons[operator]
-    return value => numberText(value) !== undefined && holds(order.compare(scalarKey(value), key))
+    const test = (value: unknown) =>
+      numberText(value) !== undefined && holds(order.compare(scalarKey(value), key))
+    return isList ? ofList(test, false) : test
   }
   const constants = condition.kind === 'in' ? condition.values : [condition.value]
   const scalars = new Set(

@@ -76,7 +76,9 @@ const resolvePlans = async (plan: Plan, list: List): Promise<Plan> =>
 const hasPlans = ({ where }: Plan): boolean => where !== null && hasPlan(where)
 
 const hasPlan = (where: Condition): boolean =>
-  where.kind === 'in plan' || ((where.kind === 'and' || where.kind === 'or') && where.of.some(hasPlan))
+  where.kind === 'in plan' ||
+  (where.kind === 'sample' && hasPlans(where.plan)) ||
+  ((where.kind === 'and' || where.kind === 'or') && where.of.some(hasPlan))
 
 async function resolve(where: Condition, outer: Entity, list: List): Promise<Condition> {
   switch (where.kind) {
@@ -87,6 +89,8 @@ async function resolve(where: Condition, outer: Entity, list: List): Promise<Con
       for (const one of where.of) of.push(await resolve(one, outer, list))
       return { kind: where.kind, of }
     }
+    case 'sample':
+      return { ...where, plan: await resolvePlans(where.plan, list) }
     case 'in plan': {
       const { fields, plan, negated } = where
       if (runsInPlace(outer, plan)) return { ...where, plan: await resolvePlans(plan, list) }

@@ -6,7 +6,16 @@ import { type Bind, type Cell, quoteName } from '../tables/cells.ts'
 import type { Dialect, ReadTable, ShownColumn } from '../tables/dialect.ts'
 import { keyOf } from '../tables/values.ts'
 import type { Value } from './driver.ts'
-import { alternativesOf, asJsonb, asReadable, givenRows, jsonbAt, jsonTextAt, numberOf } from './json.ts'
+import {
+  alternativesOf,
+  asJsonb,
+  asReadable,
+  givenRows,
+  jsonbAt,
+  jsonTextAt,
+  lengthOf,
+  numberOf,
+} from './json.ts'
 import { jsonAmong, patternOf, testJson } from './json-conditions.ts'
 import { readRows } from './row-selection.ts'
 import { finds, relevance } from './text-search.ts'
@@ -56,10 +65,20 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
       const value = isTime ? `CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'` : numeric(cell)
       return `to_char(${value}, ${text})`
     },
-    computed: (cell, computed) =>
-      computed.kind === 'interval'
-        ? { kind: 'numeric', sql: intervalOf(numeric(cell), computed.width), nullable: true }
-        : { kind: 'time', sql: byCodePoint(periodOf(cell.sql, computed.unit)), nullable: true },
+    computed: (cell, computed) => {
+      switch (computed.kind) {
+        case 'interval':
+          return { kind: 'numeric', sql: intervalOf(numeric(cell), computed.width), nullable: true }
+        case 'period':
+          return { kind: 'time', sql: byCodePoint(periodOf(cell.sql, computed.unit)), nullable: true }
+        case 'length':
+          return { kind: 'integer', sql: lengthOf(asReadable(cell.sql)), nullable: true }
+      }
+    },
+    shuffle: (cells, seed) => {
+      const texts = cells.map(({ sql }) => `CAST(${sql} AS TEXT)`).join(', ')
+      return { kind: 'text', sql: byCodePoint(`md5(concat_ws(',', '${seed}', ${texts}))`), nullable: false }
+    },
     relevance: (cells, words) =>
       relevance(
         cells.map(cell => ({ sql: keyOf(cell, dialect), isJson: cell.kind === 'json' })),
@@ -71,6 +90,7 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
       const sql = name === 'sum' ? sumOf(number) : name === 'avg' ? meanOf(number) : `${name}(${number})`
       return { kind: 'numeric', sql, nullable: true }
     },
+    percentile: (cell, part) => ({ kind: 'numeric', sql: percentileOf(numeric(cell), part), nullable: true }),
     extreme: (name, { kind, sql }) =>
       `${kind === 'boolean' ? (name === 'min' ? 'bool_and' : 'bool_or') : name}(${sql})`,
 
@@ -237,6 +257,14 @@ function meanOf(number: string): string {
   return `CASE WHEN ${isDouble(sum)} AND (${sum} = 0 OR abs(${sum}) > 1e-280) THEN ${shortest(`${asDouble(sum)} / count(${number})`)}
     WHEN ${isDouble(`(${exact})`)} THEN ${shortest(asDouble(exact))} ELSE ${exact} END`
 }
+
+/** SQL of a percentile of exact numbers, as a double. `percentile_cont` computes with doubles. */
+const percentileOf = (number: string, part: string): string =>
+  `(SELECT CASE WHEN ${isDouble('r.v')} THEN ${shortest(asDouble('r.v'))} ELSE r.v END
+    FROM (SELECT CASE WHEN q.f = 0 THEN q.a[q.k] ELSE q.a[q.k] + (q.a[q.k + 1] - q.a[q.k]) * q.f END AS v
+      FROM (SELECT p.a, CAST(trunc(p.at) AS INTEGER) + 1 AS k, p.at - trunc(p.at) AS f
+        FROM (SELECT s.a, (cardinality(s.a) - 1) * CAST('${part}' AS NUMERIC) AS at
+          FROM (SELECT array_agg(${number} ORDER BY ${number}) FILTER (WHERE ${number} IS NOT NULL) AS a) AS s OFFSET 0) AS p OFFSET 0) AS q OFFSET 0) AS r)`
 
 /** SQL of a number as JavaScript prints the equal double; with all digits if there is none. */
 function printed(number: string): string {

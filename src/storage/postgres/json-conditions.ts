@@ -72,8 +72,9 @@ function compared({ field, operator, value }: Leaf<'compare'>, bind: Bind<Value>
   if (value.kind !== 'number') return 'false'
   const bound = numericBound(operator, value.text)
   if (bound === 'none') return 'false'
-  if (bound === 'all') return `jsonb_typeof(${it}) = 'number'`
-  return isNumber(it, `${bound.comparison} CAST(${bind(bound.value)} AS NUMERIC)`)
+  if (bound === 'all') return someOf(field, one => `jsonb_typeof(${one}) = 'number'`)
+  const limit = `${bound.comparison} CAST(${bind(bound.value)} AS NUMERIC)`
+  return someOf(field, one => isNumber(one, limit))
 }
 
 /** A constant as JSON text; undefined if `jsonb` holds none that is equal. */

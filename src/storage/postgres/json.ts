@@ -1,5 +1,5 @@
 import { exactText, parseExact } from '../../lib/json.ts'
-import type { FieldRef } from '../../model/plan.ts'
+import { eachElement, type FieldRef } from '../../model/plan.ts'
 import { numericBound } from '../tables/bounds.ts'
 import type { Bind, Cell } from '../tables/cells.ts'
 import type { Inner } from '../tables/dialect.ts'
@@ -100,6 +100,18 @@ export const asReadable = (text: string): string =>
 
 /** A member of `jsonb`; NULL also for JSON's null. */
 export function jsonbAt(whole: string, path: FieldRef['path'], bind: Bind<string | number>): string {
+  const each = path.lastIndexOf(eachElement)
+  if (each >= 0) {
+    const member = jsonbAt('e.v', path.slice(each + 1), bind)
+    const lists = jsonbAt(whole, path.slice(0, each), bind)
+    // What is found in elements of elements is one list, so only the outermost arrays are taken apart once more.
+    const list =
+      path.indexOf(eachElement) === each
+        ? `(VALUES (${lists})) AS l (v)`
+        : `jsonb_array_elements(${lists}) AS l (v)`
+    return `(SELECT jsonb_agg(m.v) FROM ${list}, jsonb_array_elements(CASE WHEN jsonb_typeof(l.v) = 'array' THEN l.v ELSE '[]' END) AS e (v),
+      LATERAL (SELECT ${member} AS v OFFSET 0) AS m WHERE m.v IS NOT NULL)`
+  }
   if (!path.every(isStep)) return 'CAST(NULL AS JSONB)'
   const member = path.reduce((value, one) => {
     const operand = step(one, bind)
@@ -112,12 +124,26 @@ export function jsonbAt(whole: string, path: FieldRef['path'], bind: Bind<string
 
 /** A member as its JSON is written; NULL also for JSON's null. @param whole as `asReadable` gives it */
 export function jsonTextAt(whole: string, path: FieldRef['path'], bind: Bind<string | number>): string {
+  const each = path.indexOf(eachElement)
+  if (each >= 0) {
+    const rest = path.slice(each + 1)
+    const member = jsonTextAt('e.v', rest, bind)
+    const text = rest.includes(eachElement) ? 'substr(m.t, 2, length(m.t) - 2)' : 'm.t'
+    const array = jsonTextAt(whole, path.slice(0, each), bind)
+    return `(SELECT '[' || string_agg(${text}, ',' ORDER BY e.n) || ']' FROM (SELECT CAST(${array} AS JSON) AS v OFFSET 0) AS l,
+      json_array_elements(CASE WHEN json_typeof(l.v) = 'array' THEN l.v ELSE '[]' END) WITH ORDINALITY AS e (v, n),
+      LATERAL (SELECT ${member} AS t OFFSET 0) AS m WHERE m.t IS NOT NULL)`
+  }
   if (!path.every(isStep)) return 'CAST(NULL AS TEXT)'
   const way = path.map(one => ` -> ${step(one, bind)}`).join('')
   // Restores the backslashes that `replaced` has written as `\u005c`.
   const written = `replace(CAST(${whole}${way} AS TEXT), ${escaped('\\u005c')}, ${escaped('\\\\')})`
   return `NULLIF(${written}, 'null')`
 }
+
+/** The number of elements of an array; NULL for other values. @param json of the type `json` */
+export const lengthOf = (json: string): string =>
+  `(SELECT CASE WHEN json_typeof(n.v) = 'array' THEN json_array_length(n.v) END FROM (SELECT ${json} AS v OFFSET 0) AS n)`
 
 /** A number of `jsonb`; NULL for other values. */
 export const numberOf = (jsonb: string): string =>

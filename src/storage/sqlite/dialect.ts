@@ -62,16 +62,36 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     json,
     toChar: ({ kind, sql }, mask) =>
       `${kind === 'time' ? 'carrel_time_to_char' : 'carrel_number_to_char'}(${sql}, ${bind(mask)})`,
-    computed: ({ sql }, computed) =>
-      computed.kind === 'interval'
-        ? { kind: 'number', sql: `carrel_interval(${sql}, ${literal(computed.width)})`, nullable: true }
-        : { kind: 'time', sql: `carrel_period(${sql}, ${literal(computed.unit)})`, nullable: true },
+    computed: ({ sql }, computed) => {
+      switch (computed.kind) {
+        case 'interval':
+          return {
+            kind: 'number',
+            sql: `carrel_interval(${sql}, ${literal(computed.width)})`,
+            nullable: true,
+          }
+        case 'period':
+          return { kind: 'time', sql: `carrel_period(${sql}, ${literal(computed.unit)})`, nullable: true }
+        case 'length':
+          return { kind: 'integer', sql: `CAST(carrel_length(${sql}) AS INTEGER)`, nullable: true }
+      }
+    },
+    shuffle: (cells, seed) => ({
+      kind: 'text',
+      sql: `carrel_shuffle(${[String(seed), ...cells.map(({ sql }) => sql)].join(', ')})`,
+      nullable: false,
+    }),
     // A number from JavaScript is a REAL, which would be written with a decimal point.
     relevance: (cells, words) => {
       const values = cells.map(({ sql, kind }) => ({ sql, isJson: kind === 'json' }))
       return `CAST(${callOf('carrel_relevance', values, words)} AS INTEGER)`
     },
     ofNumbers: (name, { sql }) => ({ kind: 'number', sql: `carrel_${name}(${sql})`, nullable: true }),
+    percentile: ({ sql }, part) => ({
+      kind: 'number',
+      sql: `carrel_percentile(${sql}, ${literal(part)})`,
+      nullable: true,
+    }),
     extreme: (name, { sql }) => `${name}(${sql})`,
 
     hasNul: true,

@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto'
 import { printNumber } from '../../lib/decimals.ts'
 import { compileExpression } from '../../lib/expressions.ts'
 import { intervalOf } from '../../lib/intervals.ts'
 import { parseExact } from '../../lib/json.ts'
 import { numberText } from '../../lib/json-text.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
+import { percentileOf } from '../../lib/percentiles.ts'
 import { periodOf, type TimeUnit } from '../../lib/periods.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
@@ -149,6 +151,12 @@ const functions = {
   /** @returns the instant at which the period began */
   carrel_period: (text, unit) =>
     text === null ? null : (periodOf(String(text), String(unit) as TimeUnit) ?? null),
+  /** @returns the number of elements of an array */
+  carrel_length: json => {
+    const value = read(json)
+    return Array.isArray(value) ? value.length : null
+  },
+  carrel_shuffle: (...values) => hash('md5', values.map(String).join('\0')),
   ...searchFunctions,
 } satisfies OpenOptions['functions']
 
@@ -213,6 +221,26 @@ function createExtreme(isBetter: (key: string, best: string) => boolean) {
   }
 }
 
+/** @returns the percentile of the numbers, for a part of 1 that is given with each of them */
+function createPercentile() {
+  const numbers: { readonly key: string; readonly number: string }[] = []
+  let part = '0'
+  return {
+    add: (value: SqlValue, given: SqlValue) => {
+      const number = numberIn(value)
+      if (number === undefined) return
+      numbers.push({ key: decimalKey(number), number })
+      part = String(given)
+    },
+    result: () => {
+      numbers.sort((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)))
+      return numbers.length === 0
+        ? null
+        : percentileOf(numbers.length, part, place => (numbers[place] as { number: string }).number)
+    },
+  }
+}
+
 const aggregates = {
   carrel_sum: () => {
     const { add, total } = createSum()
@@ -222,6 +250,7 @@ const aggregates = {
     const { add, mean } = createSum()
     return { add, result: mean }
   },
+  carrel_percentile: createPercentile,
   carrel_min: () => createExtreme((key, best) => key < best),
   carrel_max: () => createExtreme((key, best) => key > best),
 } satisfies OpenOptions['aggregates']

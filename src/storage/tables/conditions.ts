@@ -4,6 +4,7 @@ import {
   differsIfMissing,
   type FieldRef,
   type Plan,
+  type Rows,
 } from '../../model/plan.ts'
 import {
   type Bound,
@@ -54,6 +55,11 @@ export function compileCondition(condition: Condition, scope: Scope): string {
       return isJson(condition, scope) ? ofJson(condition, scope) : inValues(condition, scope)
     case 'in plan':
       return among(condition, scope.inner(condition.plan), scope)
+    case 'sample': {
+      const { columns } = condition.plan.shape as Rows
+      const fields = columns.flatMap(({ value }) => (value.kind === 'field' ? [value.field] : []))
+      return among({ fields, negated: false }, scope.inner(condition.plan), scope)
+    }
     case 'in rows': {
       const kinds = condition.fields.map(field => scope.cell(field).kind)
       return among(condition, dialect.given(condition.rows, kinds), scope)

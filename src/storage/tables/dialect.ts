@@ -113,10 +113,14 @@ export interface Dialect {
   json(cell: Cell, table: ReadTable): string
   toChar(cell: Cell, mask: string): string
   computed(cell: Cell, computed: Computed): Cell
+  /** A value that depends on these and the seed in no order that can be seen. */
+  shuffle(cells: readonly Cell[], seed: number): Cell
   /** The relevance, a whole number. */
   relevance(cells: readonly Cell[], words: TextQuery): string
   /** An aggregate of those values that are numbers. */
-  ofNumbers(name: Exclude<Aggregate['name'], 'count' | 'count_distinct'>, cell: Cell): Cell
+  ofNumbers(name: Exclude<Aggregate['name'], 'count' | 'count_distinct' | 'percentile'>, cell: Cell): Cell
+  /** @param part of 1, in plain digits */
+  percentile(cell: Cell, part: string): Cell
   /** An aggregate of values that are not numbers. */
   extreme(name: 'min' | 'max', cell: Cell): string
 

@@ -59,7 +59,7 @@ const names = (condition: Condition, field: string, most: number): boolean =>
 /** True if the condition reads nothing but its record. */
 function isCheap(condition: Condition): boolean {
   if (condition.kind === 'and' || condition.kind === 'or') return condition.of.every(isCheap)
-  return condition.kind !== 'in plan'
+  return condition.kind !== 'in plan' && condition.kind !== 'sample'
 }
 
 /** The entities that a plan reads: its own, and those of the plans in its conditions. */
@@ -67,7 +67,7 @@ export function entitiesIn({ entity, where }: Pick<Plan, 'entity' | 'where'>): r
   const inside = (condition: Condition | null): readonly Entity[] => {
     if (condition === null) return []
     if (condition.kind === 'and' || condition.kind === 'or') return condition.of.flatMap(inside)
-    return condition.kind === 'in plan' ? entitiesIn(condition.plan) : []
+    return condition.kind === 'in plan' || condition.kind === 'sample' ? entitiesIn(condition.plan) : []
   }
   return [entity, ...inside(where)]
 }

@@ -85,6 +85,8 @@ export function createValueWriter({ dialect, table, field, once }: Parts): Value
           sql: dialect.relevance(value.fields.map(cellFor), value.words),
           nullable: false,
         }
+      case 'shuffle':
+        return dialect.shuffle(value.fields.map(cellFor), value.seed)
       case 'to_string': {
         const sql = dialect.toChar(cellFor(value.field), value.mask)
         return { kind: 'text', sql: dialect.byCodePoint(sql), nullable: true }
@@ -92,13 +94,14 @@ export function createValueWriter({ dialect, table, field, once }: Parts): Value
     }
   }
 
-  function aggregate({ name, field: ref }: Aggregate): Cell {
+  function aggregate({ name, field: ref, part = '0' }: Aggregate): Cell {
     if (ref === null) return { kind: 'integer', sql: 'count(*)', nullable: false }
     const cell = cellFor(ref)
     if (name === 'count' || name === 'count_distinct') {
       const counted = name === 'count' ? cell.sql : `DISTINCT ${keyOf(cell, dialect)}`
       return { kind: 'integer', sql: `count(${counted})`, nullable: false }
     }
+    if (name === 'percentile') return dialect.percentile(cell, part)
     if (name === 'sum' || name === 'avg' || cell.kind === 'json' || cell.kind === 'number')
       return dialect.ofNumbers(name, cell)
     return { kind: cell.kind, sql: dialect.extreme(name, cell), nullable: true }

@@ -198,7 +198,7 @@ test('Q22 a wrong extract is refused', () => {
     ],
     [['extract', [fn()]], '/1/0', /A function has a name/],
     [['extract', [fn(5)]], '/1/0/1', /A function has a name/],
-    [['extract', [fn('median', 'size')]], '/1/0/1', /no function "median"/],
+    [['extract', [fn('mode', 'size')]], '/1/0/1', /no function "mode"/],
     [['extract', [fn('cuont')]], '/1/0/1', /Did you mean "count"/],
     [['extract', [fn('count', 'name', 'size')]], '/1/0/3', /count takes one field/],
     [['extract', [fn('count', 'nam')]], '/1/0/2', /no field "nam"/],

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import type { Kind } from './oracle.ts'
+import { bucketOf, bucketsBy } from './query-functions.ts'
 import { type KnownEntity, knownEntity, type World } from './query-oracle.ts'
 import { searched } from './query-search.ts'
-import { textOf, valueAt } from './query-values.ts'
-import type { Json } from './raw-json.ts'
+import { placeOf, textOf, valueAt } from './query-values.ts'
+import { type Json, readJson } from './raw-json.ts'
 
 /** Random conditions that are valid: existing fields, values of their types, and mostly values that occur. */
 
@@ -23,6 +24,8 @@ export function printAst(ast: Ast): string {
 export interface Subject {
   readonly name: string
   readonly type: Kind
+  /** The AST of a function of a field; absent: the name. */
+  readonly ast?: Ast
   /** Values that occur there. */
   readonly values: readonly Json[]
 }
@@ -32,7 +35,7 @@ const mostPaths = 12
 
 /** Returns all fields, and paths into those that are JSON. */
 export function subjectsOf({ fields, records }: KnownEntity): readonly Subject[] {
-  return fields.flatMap(({ name, type }) => {
+  return fields.flatMap(({ name, type, list }) => {
     const values = records.flatMap(({ members }) => valueAt(members, { name, path: [], type }) ?? [])
     const whole = { name, type, values }
     if (type !== 'json') return [whole]
@@ -41,14 +44,39 @@ export function subjectsOf({ fields, records }: KnownEntity): readonly Subject[]
     const members = [...inside]
       .slice(0, mostPaths)
       .map(([path, found]): Subject => ({ name: path, type, values: found }))
-    const nowhere = ['nothing.at[2]', 'constructor', '"0"'].map(path => ({
+    // The elements of a list have members, and the list has none.
+    const nowhere = (list ? [] : ['nothing.at[2]', 'constructor', '"0"']).map(path => ({
       name: `${name}.${path}`,
       type,
       values: [],
     }))
-    return [whole, ...members, ...nowhere]
+    const ofElements = [`${name}[*]`, `${name}.list[*]`, `${name}.os[*].family`, `${name}[*][*]`]
+      .slice(0, list ? 1 : 4)
+      .map((path): Subject => {
+        const place = placeOf(path, fields)
+        return { name: path, type, values: records.flatMap(({ members }) => valueAt(members, place) ?? []) }
+      })
+    return [whole, ...members, ...nowhere, ...ofElements]
   })
 }
+
+/** Returns functions of one record that conditions can be about. */
+export const computedSubjects = (entity: KnownEntity): readonly Subject[] =>
+  subjectsOf(entity).flatMap(({ name, type, values }): readonly Subject[] => {
+    const buckets = (bucketsBy[type] ?? []).map((json): Subject => {
+      const found = values.map(value => bucketOf(value, readJson(json)))
+      return {
+        name,
+        ast: ['function', 'bucket', name, { json }],
+        type: type === 'date-time' ? 'date-time' : 'number',
+        values: found.filter(({ kind }) => kind !== 'null'),
+      }
+    })
+    const lengths: readonly Json[] = ['0', '1', '2'].map(raw => ({ kind: 'number', raw }))
+    return type === 'json'
+      ? [...buckets, { name, ast: ['function', 'length', name], type: 'integer', values: lengths }]
+      : buckets
+  })
 
 /** Collects the values inside a value by their paths. */
 function collect(path: string, value: Json, depth: number, found: Map<string, Json[]>): void {
@@ -216,7 +244,8 @@ const orders = fc.constantFrom('<', '<=', '>', '>=')
 
 /** A condition on one field. */
 export function leaf(subject: Subject): fc.Arbitrary<Ast> {
-  const { name, type, values } = subject
+  const { type, values } = subject
+  const name = subject.ast ?? subject.name
   const one = constant(subject)
   const forms: fc.WeightedArbitrary<Ast>[] = [
     { weight: 4, arbitrary: one.map(value => ['=', name, value]) },
@@ -254,6 +283,7 @@ export function conditions(world: World, entity: KnownEntity, depth: number): fc
   const subjects = subjectsOf(entity)
   const leaves = fc.oneof(
     { arbitrary: anySubject(subjects).chain(leaf), weight: 12 },
+    { arbitrary: anySubject(computedSubjects(entity)).chain(leaf), weight: 3 },
     { arbitrary: match(entity), weight: 1 },
   )
   const single =

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import {
   type Ast,
+  computedSubjects,
   conditions,
   fieldsFirst,
   match,
@@ -11,7 +12,7 @@ import {
   subjectsOf,
 } from './arbitrary-conditions.ts'
 import type { Kind } from './oracle.ts'
-import { bucketsBy, masks } from './query-functions.ts'
+import { masks } from './query-functions.ts'
 import type { KnownEntity, World } from './query-oracle.ts'
 import { type AskedPage, answerOf } from './query-oracle-rows.ts'
 import { readJson } from './raw-json.ts'
@@ -154,19 +155,17 @@ function scalars(entity: KnownEntity): readonly Choice[] {
       }),
     ),
   )
-  const buckets = subjectsOf(entity).flatMap(({ name, type }) =>
-    (bucketsBy[type] ?? []).map(
-      (json): Choice => ({
-        ast: ['function', 'bucket', name, { json }],
-        base: name,
-        field: name,
-        type: type === 'date-time' ? 'date-time' : 'number',
-        sortable: true,
-      }),
-    ),
+  const computed = computedSubjects(entity).map(
+    ({ name, ast = name, type }): Choice => ({
+      ast,
+      base: type === 'integer' ? 'length' : name,
+      field: name,
+      type,
+      sortable: true,
+    }),
   )
   const fields = plain.filter(({ base }) => !/[.[]/.test(base))
-  return [...plain, ...fields, ...fields, ...formatted, ...buckets]
+  return [...plain, ...fields, ...fields, ...formatted, ...computed]
 }
 
 const isSortable = ({ fields }: KnownEntity, name: string) =>
@@ -186,7 +185,7 @@ function aggregates(entity: KnownEntity): readonly Choice[] {
     ...Array.from({ length: 4 }, () => made('count', null, 'integer')),
     ...subjectsOf(entity).flatMap(({ name, type }) => {
       const counts = [made('count', name, 'integer'), made('count_distinct', name, 'integer')]
-      if (type === 'boolean') return counts
+      if (type === 'boolean' || name.includes('[*]')) return counts
       const extremes =
         type === 'json' || isSortable(entity, name)
           ? ['min', 'max'].map(one => made(one, name, type === 'json' ? 'number' : type))
@@ -196,6 +195,11 @@ function aggregates(entity: KnownEntity): readonly Choice[] {
         ...counts,
         ...extremes,
         made('avg', name, 'number'),
+        made('median', name, 'number'),
+        ...['0', '12.5', '90', '100'].map(json => ({
+          ...made('percentile', name, 'number'),
+          ast: ['function', 'percentile', name, { json }],
+        })),
         made('sum', name, type === 'integer' ? 'integer' : 'number'),
       ]
     }),

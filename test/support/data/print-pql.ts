@@ -1,3 +1,4 @@
+import { isComputed } from './query-functions.ts'
 import { partsOf } from './query-oracle.ts'
 import { textOf } from './query-values.ts'
 import { type Json, operatorOf } from './raw-json.ts'
@@ -53,7 +54,7 @@ const list = (columns: Json): readonly Json[] =>
   columns.kind === 'array' && operatorOf(columns) !== 'function' ? columns.items : [columns]
 
 function item(node: Json): string {
-  if (node.kind === 'text') return field(node)
+  if (node.kind !== 'array' || operatorOf(node) !== 'function') return field(node)
   const [, name, about, ...more] = partsOf(node)
   if (textOf(name as Json) === 'bucket') return `${field(about as Json)} by ${textOf(more[0] as Json)}`
   return `${textOf(name as Json)}(${[...(about ? [field(about)] : []), ...more.map(({ raw }) => raw)].join(', ')})`
@@ -64,8 +65,7 @@ function entry(node: Json, shown: readonly string[]): string {
   const isPair = node.kind === 'array' && operatorOf(node) !== 'function'
   const [by, direction] = isPair ? node.items : [node]
   const name = item(by as Json)
-  const isBucket = by?.kind === 'array' && textOf(by.items[1] as Json) === 'bucket'
-  if (by?.kind === 'array' && !isBucket && !shown.includes(name)) throw new Unsayable()
+  if (by?.kind === 'array' && !isComputed(by) && !shown.includes(name)) throw new Unsayable()
   return `${name}${direction ? ` ${textOf(direction)}` : ''}`
 }
 
@@ -80,13 +80,13 @@ function condition(node: Json): string {
     case 'not':
       return negation(first)
     case 'null?':
-      return `${field(first)} is ${second.raw === 'true' ? '' : 'not '}null`
+      return `${item(first)} is ${second.raw === 'true' ? '' : 'not '}null`
     case 'subquery':
       return `${textOf(first)} { ${second ? condition(second) : ''} }`
     case 'in':
-      return `${first.kind === 'array' ? `[${first.items.map(field).join(', ')}]` : field(first)} in ${values(second)}`
+      return `${first.kind === 'array' && !isComputed(first) ? `[${first.items.map(field).join(', ')}]` : item(first)} in ${values(second)}`
     default:
-      return `${field(first)} ${operator} ${literal(second)}`
+      return `${item(first)} ${operator} ${literal(second)}`
   }
 }
 
@@ -94,7 +94,7 @@ function negation(node: Json): string {
   const operator = operatorOf(node)
   const [, about, value] = partsOf(node)
   if ((operator === '=' || operator === '~') && about && value)
-    return `${field(about)} !${operator} ${literal(value)}`
+    return `${item(about)} !${operator} ${literal(value)}`
   return `!(${condition(node)})`
 }
 

@@ -1,11 +1,25 @@
 import { decimalOf, instantOf, type Kind } from './oracle.ts'
 import type { Row } from './query-oracle.ts'
 import type { Cell } from './query-oracle-rows.ts'
-import { compare, identity, type Place, type Typed, textOf, valueAt } from './query-values.ts'
+import {
+  compare,
+  identity,
+  type Place,
+  placeOf,
+  type Typed,
+  type TypedField,
+  textOf,
+  valueAt,
+} from './query-values.ts'
 import { type Json, jsonNull } from './raw-json.ts'
 
 /** Computes a function of a group; a part of the oracle for queries (query-oracle.ts). */
-export function aggregateOf(name: string, place: Place | undefined, records: readonly Row[]): Cell {
+export function aggregateOf(
+  name: string,
+  place: Place | undefined,
+  records: readonly Row[],
+  percent?: Json,
+): Cell {
   if (!place) return counted(records.length)
   const all = records.flatMap(record => valueAt(record, place) ?? [])
   if (name === 'count') return counted(all.length)
@@ -27,6 +41,8 @@ export function aggregateOf(name: string, place: Place | undefined, records: rea
       first && others.reduce((best, one) => (sign * compare(typed, one, best) < 0 ? one : best), first),
     )
   }
+  if (name === 'median' || name === 'percentile')
+    return cell(percentileOf(typed, values, percent?.raw ?? '50'), 'number')
   if (values.length === 0) return cell(undefined, name === 'avg' ? 'number' : type)
   const { digits, exponent } = sumOf(values)
   const isWhole = place.type !== 'number' && values.every(({ raw }) => isWholeNumber(raw))
@@ -39,6 +55,27 @@ export function aggregateOf(name: string, place: Place | undefined, records: rea
     ...cell({ kind: 'number', raw: String(result) }, 'number'),
     within: magnitude * Number.EPSILON * 4,
   }
+}
+
+/** Interpolates between the two values next to the place, in whole numbers of one decimal place. */
+function percentileOf(typed: Typed, values: readonly Json[], percent: string): Json | undefined {
+  const sorted = values.toSorted((one, other) => compare(typed, one, other))
+  if (sorted.length === 0) return undefined
+  const { digits, exponent } = decimalOf(percent)
+  const unit = 100n * 10n ** BigInt(Math.max(0, -exponent))
+  const place = BigInt(sorted.length - 1) * digits * 10n ** BigInt(Math.max(0, exponent))
+  const at = Number(place / unit)
+  const [low, high] = [sorted[at], sorted[Math.min(at + 1, sorted.length - 1)]].map(one =>
+    decimalOf((one as Json).raw),
+  ) as [ReturnType<typeof decimalOf>, ReturnType<typeof decimalOf>]
+  const least = Math.min(low.exponent, high.exponent)
+  const [from, to] = [low, high].map(one => one.digits * 10n ** BigInt(one.exponent - least)) as [
+    bigint,
+    bigint,
+  ]
+  const hundredths = Math.max(0, -exponent) + 2
+  const result = from * unit + (to - from) * (place % unit)
+  return { kind: 'number', raw: String(Number(`${result}e${least - hundredths}`)) }
 }
 
 const counted = (count: number): Cell => ({
@@ -136,3 +173,19 @@ export const bucketsBy: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   number: ['1', '0.1', '0.7', '1e-30', '1e5'],
   json: ['2', '0.1'],
 }
+
+/** True for a function that computes a value of one record. */
+export const isComputed = (node: Json): boolean =>
+  node.kind === 'array' && ['bucket', 'length'].includes(textOf(node.items[1] as Json))
+
+/** Resolves the subject of a condition: a field, or a function of one. */
+export function subjectOf(node: Json, fields: readonly TypedField[]): Place {
+  if (node.kind !== 'array') return placeOf(textOf(node), fields)
+  const [, name, field, by] = node.items as [Json, Json, Json, Json]
+  const { name: whole, path, type } = placeOf(textOf(field), fields)
+  const made = textOf(name) === 'bucket' ? (value: Json) => bucketOf(value, by) : lengthOf
+  return { name: whole, path, made, type: type === 'date-time' ? 'date-time' : 'number' }
+}
+
+const lengthOf = (value: Json): Json =>
+  value.kind === 'array' ? { kind: 'number', raw: String(value.items.length) } : jsonNull

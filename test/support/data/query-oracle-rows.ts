@@ -1,5 +1,5 @@
 import { compareCodePoints, type Kind, type RawOrder } from './oracle.ts'
-import { aggregateOf, bucketOf, toText } from './query-functions.ts'
+import { aggregateOf, isComputed, subjectOf, toText } from './query-functions.ts'
 import {
   condition,
   type InnerRow,
@@ -142,7 +142,7 @@ interface Source {
   readonly isAggregate: boolean
 }
 
-const aggregates = ['count', 'count_distinct', 'avg', 'sum', 'min', 'max']
+const aggregates = ['count', 'count_distinct', 'avg', 'sum', 'min', 'max', 'median', 'percentile']
 
 function sourceOf(node: Json): Source {
   const [, name] = operatorOf(node) === 'function' ? partsOf(node) : [undefined, node]
@@ -221,14 +221,9 @@ function scalar(node: Json, record: Ranked, { fields }: KnownEntity, exact: bool
   const [, called, field, mask] = node.kind === 'array' ? partsOf(node) : [undefined, node]
   if (textOf(called as Json) === 'relevance')
     return { type: 'number', json: { kind: 'number', raw: String(record.relevance) }, exact }
-  if (node.kind === 'array' && textOf(called as Json) === 'bucket') {
-    const place = placeOf(textOf(field as Json), fields)
-    const value = valueAt(record, place)
-    return {
-      type: place.type === 'date-time' ? 'date-time' : 'number',
-      json: value ? bucketOf(value, mask as Json) : jsonNull,
-      exact: false,
-    }
+  if (node.kind === 'array' && isComputed(node)) {
+    const place = subjectOf(node, fields)
+    return { type: place.type, json: valueAt(record, place) ?? jsonNull, exact: false }
   }
   if (node.kind === 'array') {
     const value = valueAt(record, placeOf(textOf(field as Json), fields))
@@ -303,9 +298,9 @@ function groupedRows(
     const groupCell = (by: Json) => group.cells[nodes.findIndex(node => node.raw === by.raw)]
     const sourceCell = ({ node, isAggregate }: Source): Cell => {
       if (!isAggregate) return groupCell(node) as Cell
-      const [, name, field] = partsOf(node)
+      const [, name, field, percent] = partsOf(node)
       const place: Place | undefined = field && placeOf(textOf(field), entity.fields)
-      return aggregateOf(textOf(name as Json), place, group.records)
+      return aggregateOf(textOf(name as Json), place, group.records, percent)
     }
     const byNode = new Map(sources.map(([, source]) => [source.node.raw, source]))
     return {

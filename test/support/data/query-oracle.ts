@@ -1,4 +1,5 @@
 import type { RawField } from './oracle.ts'
+import { subjectOf } from './query-functions.ts'
 import { innerRows } from './query-oracle-rows.ts'
 import { search } from './query-search.ts'
 import {
@@ -88,7 +89,7 @@ export function condition(node: Json, scope: Scope): Test {
     case 'subquery':
       return subquery(textOf(first as Json), second, scope)
     default:
-      return leaf(operator ?? '', placeOf(textOf(first as Json), scope.fields), second as Json)
+      return leaf(operator ?? '', subjectOf(first as Json, scope.fields), second as Json)
   }
 }
 
@@ -111,7 +112,7 @@ function leaf(operator: string, place: Place, constant: Json): Test {
 }
 
 /** True inside JSON, where a missing value counts as a value that equals no other. */
-const isWithinJson = ({ type, list }: Place) => type === 'json' && !list
+const isWithinJson = ({ type, list, path }: Place) => type === 'json' && (!list || path.length > 0)
 
 /** True if the result is unknown, because a field outside of JSON has no value. */
 const isUnknown = (places: readonly Place[], found: readonly (Json | undefined)[]) =>
@@ -156,7 +157,7 @@ function ofValue(operator: string, place: Place, constant: Json): (value: Json) 
     case '>':
     case '>=': {
       const other = type === 'date-time' ? instantConstant(constant) : constant
-      return value => {
+      const test = (value: Json): boolean => {
         if (type === 'json' && value.kind !== 'number') return false
         const order = compare(
           { type: type === 'json' ? 'number' : type, ...(collation && { collation }) },
@@ -165,6 +166,7 @@ function ofValue(operator: string, place: Place, constant: Json): (value: Json) 
         )
         return order === 0 ? operator.endsWith('=') : order < 0 === operator.startsWith('<')
       }
+      return value => (place.list && value.kind === 'array' ? value.items.some(test) : test(value))
     }
     default:
       throw new Error(`there is no operator ${operator}`)
@@ -186,8 +188,9 @@ function equalTo(place: Place, constant: Json): (value: Json) => boolean {
 }
 
 function isIn(subject: Json | undefined, values: Json | undefined, scope: Scope): Test {
-  const names = subject?.kind === 'array' ? subject.items : subject ? [subject] : []
-  const places = names.map(name => placeOf(textOf(name), scope.fields))
+  const isMany = subject?.kind === 'array' && operatorOf(subject) !== 'function'
+  const names = isMany ? subject.items : subject ? [subject] : []
+  const places = names.map(name => subjectOf(name, scope.fields))
   const [, columns, source] = partsOf(values)
   if (operatorOf(values) === 'array') return inArray(places, partsOf(columns))
   if (operatorOf(values) === 'from') return inRows(places, innerRows(values as Json, scope.world))

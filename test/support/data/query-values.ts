@@ -23,7 +23,10 @@ export interface TypedField {
 
 /** A field or, with a path, a value inside a field of JSON. */
 export interface Place extends TypedField {
-  readonly path: readonly (string | number)[]
+  /** Keys, indexes, and `*` in an array for all its elements. */
+  readonly path: readonly (string | number | readonly ['*'])[]
+  /** Computes the value of the one that is there; null for none. */
+  readonly made?: (value: Json) => Json
 }
 
 /** Returns a value as text. In a text field, other values count as their JSON. */
@@ -167,18 +170,42 @@ export function placeOf(name: string, fields: readonly TypedField[]): Place {
     )
     .toSorted((one, other) => other.name.length - one.name.length)[0]
   if (!parent) throw new Error(`there is no field ${name}`)
-  const path: (string | number)[] = []
+  const path: (string | number | readonly ['*'])[] = []
   for (const [, quoted, key, index] of name
     .slice(parent.name.length)
-    .matchAll(/\."(.*?)"(?=[.[]|$)|\.([^.[]+)|\[(\d+)\]/gy))
-    path.push(index === undefined ? (quoted ?? key ?? '') : Number(index))
-  return { name: parent.name, type: 'json', path, ...(parent.keepsZeros && { keepsZeros: true }) }
+    .matchAll(/\."(.*?)"(?=[.[]|$)|\.([^.[]+)|\[(\d+|\*)\]/gy))
+    path.push(index === undefined ? (quoted ?? key ?? '') : index === '*' ? ['*'] : Number(index))
+  const list = path.some(step => typeof step === 'object')
+  return {
+    name: parent.name,
+    type: 'json',
+    path,
+    ...(list && { list }),
+    ...(parent.keepsZeros && { keepsZeros: true }),
+  }
 }
 
 /** @returns undefined for null and for a missing value */
-export function valueAt(row: ReadonlyMap<string, Json>, { name, path }: Place): Json | undefined {
-  let value = row.get(name)
-  for (const step of path) {
+export function valueAt(row: ReadonlyMap<string, Json>, { name, path, made }: Place): Json | undefined {
+  const value = memberOf(row.get(name), path)
+  const result = value && made ? made(value) : value
+  return result?.kind === 'null' ? undefined : result
+}
+
+function memberOf(whole: Json | undefined, path: Place['path']): Json | undefined {
+  let value = whole
+  for (const [at, step] of path.entries()) {
+    if (typeof step === 'object') {
+      const rest = path.slice(at + 1)
+      const isOfLists = rest.some(one => typeof one === 'object')
+      const items = (value?.kind === 'array' ? value.items : []).flatMap(item => {
+        const found = memberOf(item, rest)
+        return isOfLists && found?.kind === 'array' ? found.items : (found ?? [])
+      })
+      return items.length === 0
+        ? undefined
+        : { kind: 'array', raw: `[${items.map(({ raw }) => raw).join()}]`, items }
+    }
     if (value?.kind === 'array') value = typeof step === 'number' ? value.items[step] : undefined
     else if (value?.kind === 'object') value = typeof step === 'string' ? value.members.get(step) : undefined
     else return undefined

@@ -259,8 +259,7 @@ export const everybody: Everybody = {
   'fault.unclosed': 'Am Ende dieses Textes fehlt das Anführungszeichen.',
   'fault.escape':
     'Dieser Text hat einen Zeilenumbruch oder einen Backslash, der nichts bedeutet. Verdoppeln Sie den Backslash, oder nehmen Sie einfache Anführungszeichen.',
-  'fault.index':
-    '{found} ist nicht die Nummer eines Elements, wie [0]. =, ~ und in sehen sich jedes Element einer Liste an: Lassen Sie die Klammern weg.',
+  'fault.index': '{found} ist nicht die Nummer eines Elements, wie [0]. Für jedes Element steht [*].',
   'fault.function':
     'Ein Filter kann keine Funktion vergleichen. Gruppieren Sie die Datensätze, um Anzahlen und Summen zu sehen.',
   'fault.brace': 'Diese Klammer schließt nichts. Hierher gehört nur die Bedingung.',

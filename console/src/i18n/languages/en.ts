@@ -250,8 +250,7 @@ export const everybody = {
   'fault.unclosed': 'This text has no quote at its end.',
   'fault.escape':
     'This text has a line break, or a backslash that means nothing. Double the backslash, or use single quotes.',
-  'fault.index':
-    '{found} is not the number of an element, such as [0]. =, ~ and in look at each element of a list: leave the brackets out.',
+  'fault.index': '{found} is not the number of an element, such as [0]. Any element is [*].',
   'fault.function': 'A filter can’t compare a function. Group the records to see counts and sums.',
   'fault.brace': 'This brace closes nothing. Only the condition goes here.',
   'fault.field': 'There is no field {name}.',
