@@ -29,7 +29,7 @@ function logoFile(t: TestContext): string {
 
 // The extremes: the lightest, the darkest, the most colorful ones, and none.
 for (const color of ['#ffff00', '#000000', '#0000ff', '#ff00ff', '#00ff66', '#ffffff'])
-  testOn('sqlite', `CO11 text of the color ${color} can be read, in light and dark`, async t => {
+  testOn('sqlite', `CO15 text of the color ${color} can be read, in light and dark`, async t => {
     const { service, desk, page } = await openArchive(t, {
       env: { CARREL_NAME: 'Rare Books & Sons', CARREL_LOGO: logoFile(t), CARREL_COLOR: color },
     })
@@ -53,7 +53,7 @@ for (const color of ['#ffff00', '#000000', '#0000ff', '#ff00ff', '#00ff66', '#ff
 
 testOn(
   'sqlite',
-  'CO10 items are sorted, have thumbnails and names for what they say, and are cited',
+  'CO14 items are sorted, have thumbnails and names for what they say, and are cited',
   async t => {
     const { service, item, desk, page } = await openArchive(t)
     await addItem(service, {
@@ -107,7 +107,7 @@ testOn(
 
 testOn(
   'sqlite',
-  'CO10 several items are opened or deleted at once, and a group says what it opens',
+  'CO14 several items are opened or deleted at once, and a group says what it opens',
   async t => {
     const { service, desk, page } = await openArchive(t)
     for (const name of ['a', 'b', 'c'])

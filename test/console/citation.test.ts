@@ -24,7 +24,7 @@ const cited = (changes: object, metadata: Record<string, readonly string[]> = {}
   address: 'https://example.org/console/items/1',
 })
 
-test('CO10 a citation names authors, year, title, publisher and address', () => {
+test('CO14 a citation names authors, year, title, publisher and address', () => {
   const one = cited({}, { 'dc.publisher': ['Press'], 'dc.identifier.uri': ['https://hdl.handle.net/1/2'] })
   assert.equal(
     asText(one),
@@ -55,7 +55,7 @@ test('CO10 a citation names authors, year, title, publisher and address', () => 
   ])
 })
 
-test('CO10 nothing in a title can end its field, or add another entry to the citation', () => {
+test('CO14 nothing in a title can end its field, or add another entry to the citation', () => {
   const one = cited(
     {
       title: 'a}},\n}\n@misc{evil, title = {100% \\input{x} $y$ & #1_2 ~^',

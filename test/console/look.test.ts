@@ -16,7 +16,7 @@ function folderOf(t: TestContext, files: Readonly<Record<string, string | Buffer
   return folder
 }
 
-test('CO11 the page has the name, the color and the logo, and the logo can run nothing', async t => {
+test('CO15 the page has the name, the color and the logo, and the logo can run nothing', async t => {
   const folder = folderOf(t, { 'logo.svg': svg })
   const { address } = await startService(t, {
     env: {
@@ -41,7 +41,7 @@ test('CO11 the page has the name, the color and the logo, and the logo can run n
   assert.equal(again.status, 304)
 })
 
-test('CO11 without settings the console is Carrel’s, and there is no logo', async t => {
+test('CO15 without settings the console is Carrel’s, and there is no logo', async t => {
   const { address } = await startService(t)
   const page = await (await fetch(address, { headers: { accept: 'text/html' } })).text()
   assert.match(page, /<title>Carrel<\/title>/)
@@ -49,7 +49,7 @@ test('CO11 without settings the console is Carrel’s, and there is no logo', as
   assert.equal((await fetch(`${address}/console/logo`)).status, 404)
 })
 
-test('CO11 a name, a logo or a color that is none is refused at the start', t => {
+test('CO15 a name, a logo or a color that is none is refused at the start', t => {
   const folder = folderOf(t, {
     'page.svg': '<!doctype html><svg></svg>',
     'text.png': 'this is no picture',

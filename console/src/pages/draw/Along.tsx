@@ -29,7 +29,8 @@ export function alongOf(places: readonly Place[], steps: Steps, range: readonly 
     ticks: scale.ticks(Math.max(2, Math.round((range[1] - range[0]) / 90))).flatMap(tick => {
       const place = Number(tick)
       const text = steps.tick(place)
-      const x = scale(middleOf(steps, place))
+      // A tick of time is in the middle of its step; a bound of numbers is where it is.
+      const x = scale(steps.isTime ? middleOf(steps, place) : place)
       return text === undefined || x > range[1] ? [] : [{ text, x }]
     }),
     /** The middles of the empty steps beside a place, where a line of counts is at zero. */

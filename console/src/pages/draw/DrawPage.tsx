@@ -27,6 +27,7 @@ import {
   type Unit,
   units,
 } from './groups.ts'
+import { loadWidths, widthsAround } from './widths.ts'
 import '../entity/entity.css'
 import './draw.css'
 
@@ -65,6 +66,9 @@ function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
 /** The parameters of this page, which the table keeps for the way back; it shows other records from the first. */
 const kept = () => Object.fromEntries([...query.value].filter(([name]) => name !== 'page'))
 
+/** The label of a field or, where none is declared, its name. */
+const wordsFor = ({ label, name }: EntityField): string => label ?? name
+
 const fieldIn = (entity: Entity, parameter: string) =>
   entity.fields.find(({ name }) => name === query.value.get(parameter))
 
@@ -73,8 +77,14 @@ const unitIn = (parameter: string): Unit => {
   return Object.hasOwn(units, unit) ? (unit as Unit) : 'year'
 }
 
-const axis = (field: EntityField, parameter: string): Axis =>
-  field.type === 'date-time' ? { field, unit: unitIn(parameter) } : { field }
+/** @param at empty for the first axis, or 2 for the axis of the groups within them */
+function axis(field: EntityField, at: '' | '2', widths: ReadonlyMap<string, number>): Axis {
+  if (field.type === 'date-time') return { field, unit: unitIn(`unit${at}`) }
+  if (field.type !== 'integer' && field.type !== 'number') return { field }
+  const step = query.value.get(`step${at}`) ?? ''
+  if (step === 'each') return { field }
+  return { field, width: Number(step) > 0 && Number(step) < 1e15 ? Number(step) : widths.get(field.name) }
+}
 
 /**
  * Guesses the field to draw first: preferably a place or a kind, not a text that is different in each record.
@@ -116,18 +126,27 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const second = fieldIn(entity, 'and')
   const measure = measureIn(entity)
   const wanted = query.value.get('as')
+  const widths = useLoad(
+    signal => loadWidths(entity, condition, [field, second], signal),
+    [entity.name, condition, field?.name, second?.name, who.value],
+  )
+  const known = widths.value ?? new Map<string, number>()
   const asked = field && {
     entity,
     condition,
-    by: axis(field, 'unit'),
-    within: second && axis(second, 'unit2'),
+    by: axis(field, '', known),
+    within: second && axis(second, '2', known),
     measure,
   }
   const text = asked && queryOf(asked)
-  const { value, problem, loading, reload } = useLoad(
-    async signal => asked && loadGroups(asked, signal),
-    [text, who.value],
+  const isReady = !widths.loading && !widths.problem
+  const groups = useLoad(
+    async signal => (asked && isReady ? loadGroups(asked, signal) : undefined),
+    [text, isReady, who.value],
   )
+  const { value, loading } = groups
+  const problem = widths.problem ?? groups.problem
+  const reload = widths.problem ? widths.reload : groups.reload
   if (!asked) return <Empty title={t('entity.none')} />
   const isLog = query.value.get('scale') === 'log'
   const ordered = isOrdered(asked.by)
@@ -135,15 +154,26 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const measured =
     measure.kind === 'count'
       ? t('draw.count')
-      : t('draw.measured', { what: t(`draw.${measure.kind}`), field: measure.field.name })
-  const nameOf = (one: Axis) => (one.unit ? `${one.field.name} (${t(`unit.${one.unit}`)})` : one.field.name)
+      : t('draw.measured', { what: t(`draw.${measure.kind}`), field: wordsFor(measure.field) })
+  const nameOf = ({ field: one, unit }: Axis) => {
+    const name = wordsFor(one)
+    return unit ? `${name} (${t(`unit.${unit}`)})` : one.unit ? `${name} (${one.unit})` : name
+  }
   const title = asked.within
     ? t('draw.caption.two', { what: measured, by: nameOf(asked.by), within: nameOf(asked.within) })
     : t('draw.caption', { what: measured, by: nameOf(asked.by) })
   return (
     <section class="stack">
       <Progress busy={loading && value !== undefined} />
-      <Form entity={entity} by={asked.by} within={asked.within} measure={measure} kind={kind} isLog={isLog} />
+      <Form
+        entity={entity}
+        by={asked.by}
+        within={asked.within}
+        measure={measure}
+        kind={kind}
+        isLog={isLog}
+        widths={known}
+      />
       <details open={problem instanceof RefusedCondition}>
         <summary>
           {t('filter')}
@@ -187,6 +217,12 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   )
 }
 
+/** Settings that are about the field before, and go with it. */
+const forgotten: Readonly<Record<string, Readonly<Record<string, null>>>> = {
+  by: { step: null },
+  and: { step2: null },
+}
+
 interface FormParts {
   readonly entity: Entity
   readonly by: Axis
@@ -194,9 +230,11 @@ interface FormParts {
   readonly measure: Measure
   readonly kind: Kind
   readonly isLog: boolean
+  /** Widths of ranges that fit best, by field. */
+  readonly widths: ReadonlyMap<string, number>
 }
 
-function Form({ entity, by, within, measure, kind, isLog }: FormParts): JSX.Element {
+function Form({ entity, by, within, measure, kind, isLog, widths }: FormParts): JSX.Element {
   const fields = groupable(entity)
   const set = (changes: Record<string, string | null>) => setQuery(changes)
   const select = (
@@ -207,7 +245,10 @@ function Form({ entity, by, within, measure, kind, isLog }: FormParts): JSX.Elem
     chosen = (one: string) => one,
   ) => (
     <Field label={label}>
-      <select value={value} onChange={event => set({ [parameter]: chosen(event.currentTarget.value) })}>
+      <select
+        value={value}
+        onChange={event => set({ ...forgotten[parameter], [parameter]: chosen(event.currentTarget.value) })}
+      >
         {options.map(([one, text]) => (
           <option key={one} value={one}>
             {text}
@@ -216,7 +257,27 @@ function Form({ entity, by, within, measure, kind, isLog }: FormParts): JSX.Elem
       </select>
     </Field>
   )
-  const names = fields.map(({ name }) => [name, name] as const)
+  const steps = ({ field, width }: Axis, at: '' | '2') => {
+    if (field.type !== 'integer' && field.type !== 'number') return null
+    const best = widths.get(field.name)
+    const all = widthsAround(best ?? 10).filter(one => field.type === 'number' || Number.isInteger(one))
+    const chosen = query.value.get(`step${at}`) ?? ''
+    return select(
+      t('draw.step'),
+      chosen === '' || chosen === 'each' ? chosen : String(width ?? ''),
+      `step${at}`,
+      [
+        ['', best === undefined ? t('draw.step.each') : t('draw.step.best', { width: String(best) })],
+        ...(best === undefined ? [] : [['each', t('draw.step.each')] as const]),
+        ...new Map(
+          [...all, ...(chosen !== '' && width !== undefined ? [width] : [])]
+            .toSorted((a, b) => a - b)
+            .map(one => [String(one), String(one)]),
+        ),
+      ],
+    )
+  }
+  const names = fields.map(one => [one.name, wordsFor(one)] as const)
   const unitNames = Object.keys(units).map(one => [one, t(`unit.${one as Unit}`)] as const)
   const ordered = isOrdered(by)
   const kindsOfMeasure = [
@@ -234,8 +295,10 @@ function Form({ entity, by, within, measure, kind, isLog }: FormParts): JSX.Elem
     <form class="draw-form" onSubmit={event => event.preventDefault()}>
       {select(t('draw.by'), by.field.name, 'by', names)}
       {by.unit && select(t('draw.unit'), by.unit, 'unit', unitNames)}
+      {steps(by, '')}
       {select(t('draw.then'), within?.field.name ?? '', 'and', [['', t('none')], ...names])}
       {within?.unit && select(t('draw.unit'), within.unit, 'unit2', unitNames)}
+      {within && steps(within, '2')}
       {select(t('draw.of'), measure.kind === 'count' ? '' : measure.kind, 'of', kindsOfMeasure, one => {
         const fits = isMeasure(one) ? fieldsFor(one, fields) : []
         const same = fits.find(({ name }) => measure.kind !== 'count' && name === measure.field.name)
@@ -248,7 +311,7 @@ function Form({ entity, by, within, measure, kind, isLog }: FormParts): JSX.Elem
           t('draw.of.field'),
           measure.field.name,
           'of',
-          fieldsFor(measure.kind, fields).map(({ name }) => [name, name] as const),
+          fieldsFor(measure.kind, fields).map(one => [one.name, wordsFor(one)] as const),
           one => `${measure.kind}:${one}`,
         )}
       {select(t('draw.as'), kind, 'as', kinds)}

@@ -81,8 +81,8 @@ function Controls({ entity, view, field, move }: Parts): JSX.Element {
         ref={button}
         type="button"
         class="about-column"
-        aria-label={t('column.about', { name: field.name })}
-        title={t('column.about', { name: field.name })}
+        aria-label={t('column.about', { name: field.label ?? field.name })}
+        title={t('column.about', { name: field.label ?? field.name })}
         aria-expanded={isOpen}
         aria-controls={id}
         onClick={() => panel.current?.togglePopover()}
@@ -94,7 +94,7 @@ function Controls({ entity, view, field, move }: Parts): JSX.Element {
         ref={panel}
         popover="auto"
         class="column-panel"
-        aria-label={t('column.about', { name: field.name })}
+        aria-label={t('column.about', { name: field.label ?? field.name })}
         onToggle={event => setOpen(event.newState === 'open')}
       >
         {isOpen && (

@@ -50,11 +50,16 @@ export async function loadAbout(
   const [smallest = null, largest = null] = values.slice(3)
   const about = { empty: (all ?? 0) - (filled ?? 0), distinct: distinct ?? 0, smallest, largest }
   const isNumber = field.type === 'integer' || field.type === 'number'
-  if (!filled || (isNumber && about.distinct > mostValues)) return { ...about, bars: [] }
+  if (!filled) return { ...about, bars: [] }
   const filledOnly = narrowed(where, [`${name} is not null`])
   const grouped = (by: string, order: string, limit: number) =>
     ask(`${entity.name}[${by}, count()] { ${filledOnly} group by ${by} order by ${order} }`, limit, signal)
-  if (isNumber) return { ...about, bars: inRanges(await grouped(name, name, mostValues)) }
+  if (isNumber) {
+    // Above the limit, the service puts them into ranges, which are put together to the bars.
+    const width = Number(((Number(largest) - Number(smallest)) / mostValues).toPrecision(2))
+    const by = about.distinct > mostValues && width > 0 ? `${name} by ${width}` : name
+    return { ...about, bars: inRanges(await grouped(by, by, mostValues * 2)) }
+  }
   if (field.type === 'date-time') {
     const year = `to_string(${name}, "YYYY")`
     const rows = await grouped(year, year, mostValues)
