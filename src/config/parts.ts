@@ -100,5 +100,5 @@ function pictureType(bytes: Buffer): string | undefined {
   if (begins.startsWith('\xff\xd8\xff')) return 'image/jpeg'
   if (/^RIFF.{4}WEBP/s.test(begins)) return 'image/webp'
   const text = bytes.toString('utf8')
-  return /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<svg[\s>]/s.test(text) ? 'image/svg+xml' : undefined
+  return /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<svg[\s/>]/s.test(text) ? 'image/svg+xml' : undefined
 }

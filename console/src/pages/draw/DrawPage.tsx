@@ -3,22 +3,21 @@ import { type Entity, type EntityField, entityPath, keyOf } from '../../entities
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
-import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
-import { href, type Parameters, query, setQuery, withQuery } from '../../router.ts'
+import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { useEntity } from '../entity/EntityPage.tsx'
 import { FilterPanel } from '../entity/FilterPanel.tsx'
 import { QueryFault } from '../entity/QueryFault.tsx'
 import { RefusedCondition } from '../entity/refused.ts'
+import { DrawForm, groupable, isMeasure, wordsFor } from './DrawForm.tsx'
 import { Figure, type Kind } from './Figure.tsx'
 import {
   type Axis,
-  functions,
   isOrdered,
   loadGroups,
   type Measure,
@@ -27,7 +26,7 @@ import {
   type Unit,
   units,
 } from './groups.ts'
-import { loadWidths, widthsAround } from './widths.ts'
+import { loadWidths } from './widths.ts'
 import '../entity/entity.css'
 import './draw.css'
 
@@ -66,9 +65,6 @@ function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
 /** The parameters of this page, which the table keeps for the way back; it shows other records from the first. */
 const kept = () => Object.fromEntries([...query.value].filter(([name]) => name !== 'page'))
 
-/** The label of a field or, where none is declared, its name. */
-const wordsFor = ({ label, name }: EntityField): string => label ?? name
-
 const fieldIn = (entity: Entity, parameter: string) =>
   entity.fields.find(({ name }) => name === query.value.get(parameter))
 
@@ -104,22 +100,11 @@ function guess(entity: Entity): EntityField | undefined {
   )
 }
 
-const groupable = ({ fields }: Entity) => fields.filter(({ sortable }) => sortable !== false)
-
 function measureIn(entity: Entity): Measure {
   const [kind = '', name = ''] = (query.value.get('of') ?? '').split(':')
   const field = entity.fields.find(one => one.name === name)
   return field && isMeasure(kind) ? { kind, field } : { kind: 'count' }
 }
-const isMeasure = (kind: string): kind is (typeof functions)[number] =>
-  (functions as readonly string[]).includes(kind)
-
-/** The fields that a function can be asked of. */
-const fieldsFor = (kind: (typeof functions)[number], fields: readonly EntityField[]) =>
-  fields.filter(({ type }) =>
-    kind === 'count_distinct' ? type !== 'json' : type === 'integer' || type === 'number',
-  )
-
 function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const condition = query.value.get('q') ?? ''
   const field = fieldIn(entity, 'by') ?? guess(entity)
@@ -165,7 +150,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   return (
     <section class="stack">
       <Progress busy={loading && value !== undefined} />
-      <Form
+      <DrawForm
         entity={entity}
         by={asked.by}
         within={asked.within}
@@ -214,112 +199,6 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
         </a>
       </div>
     </section>
-  )
-}
-
-/** Settings that are about the field before, and go with it. */
-const forgotten: Readonly<Record<string, Readonly<Record<string, null>>>> = {
-  by: { step: null },
-  and: { step2: null },
-}
-
-interface FormParts {
-  readonly entity: Entity
-  readonly by: Axis
-  readonly within: Axis | undefined
-  readonly measure: Measure
-  readonly kind: Kind
-  readonly isLog: boolean
-  /** Widths of ranges that fit best, by field. */
-  readonly widths: ReadonlyMap<string, number>
-}
-
-function Form({ entity, by, within, measure, kind, isLog, widths }: FormParts): JSX.Element {
-  const fields = groupable(entity)
-  const set = (changes: Record<string, string | null>) => setQuery(changes)
-  const select = (
-    label: string,
-    value: string,
-    parameter: string,
-    options: readonly (readonly [string, string])[],
-    chosen = (one: string) => one,
-  ) => (
-    <Field label={label}>
-      <select
-        value={value}
-        onChange={event => set({ ...forgotten[parameter], [parameter]: chosen(event.currentTarget.value) })}
-      >
-        {options.map(([one, text]) => (
-          <option key={one} value={one}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </Field>
-  )
-  const steps = ({ field, width }: Axis, at: '' | '2') => {
-    if (field.type !== 'integer' && field.type !== 'number') return null
-    const best = widths.get(field.name)
-    const all = widthsAround(best ?? 10).filter(one => field.type === 'number' || Number.isInteger(one))
-    const chosen = query.value.get(`step${at}`) ?? ''
-    return select(
-      t('draw.step'),
-      chosen === '' || chosen === 'each' ? chosen : String(width ?? ''),
-      `step${at}`,
-      [
-        ['', best === undefined ? t('draw.step.each') : t('draw.step.best', { width: String(best) })],
-        ...(best === undefined ? [] : [['each', t('draw.step.each')] as const]),
-        ...new Map(
-          [...all, ...(chosen !== '' && width !== undefined ? [width] : [])]
-            .toSorted((a, b) => a - b)
-            .map(one => [String(one), String(one)]),
-        ),
-      ],
-    )
-  }
-  const names = fields.map(one => [one.name, wordsFor(one)] as const)
-  const unitNames = Object.keys(units).map(one => [one, t(`unit.${one as Unit}`)] as const)
-  const ordered = isOrdered(by)
-  const kindsOfMeasure = [
-    ['', t('draw.count')] as const,
-    ...functions.flatMap(one =>
-      fieldsFor(one, fields).length > 0 ? [[one, t(`draw.${one}`)] as const] : [],
-    ),
-  ]
-  const kinds = [
-    ['bars', t('draw.bars')] as const,
-    ...(ordered ? [['lines', t('draw.lines')] as const] : []),
-    ...(within ? [['cells', t('draw.cells')] as const] : []),
-  ]
-  return (
-    <form class="draw-form" onSubmit={event => event.preventDefault()}>
-      {select(t('draw.by'), by.field.name, 'by', names)}
-      {by.unit && select(t('draw.unit'), by.unit, 'unit', unitNames)}
-      {steps(by, '')}
-      {select(t('draw.then'), within?.field.name ?? '', 'and', [['', t('none')], ...names])}
-      {within?.unit && select(t('draw.unit'), within.unit, 'unit2', unitNames)}
-      {within && steps(within, '2')}
-      {select(t('draw.of'), measure.kind === 'count' ? '' : measure.kind, 'of', kindsOfMeasure, one => {
-        const fits = isMeasure(one) ? fieldsFor(one, fields) : []
-        const same = fits.find(({ name }) => measure.kind !== 'count' && name === measure.field.name)
-        // A key's values are rarely worth adding up.
-        const first = fits.find(({ name }) => !keyOf(entity).includes(name)) ?? fits[0]
-        return first ? `${one}:${(same ?? first).name}` : ''
-      })}
-      {measure.kind !== 'count' &&
-        select(
-          t('draw.of.field'),
-          measure.field.name,
-          'of',
-          fieldsFor(measure.kind, fields).map(one => [one.name, wordsFor(one)] as const),
-          one => `${measure.kind}:${one}`,
-        )}
-      {select(t('draw.as'), kind, 'as', kinds)}
-      {select(t('draw.scale'), isLog ? 'log' : '', 'scale', [
-        ['', t('draw.scale.even')],
-        ['log', t('draw.scale.log')],
-      ])}
-    </form>
   )
 }
 
