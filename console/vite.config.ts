@@ -44,6 +44,9 @@ export default defineConfig(({ command }) => ({
         html
           .replaceAll('{base}', '/console/')
           .replaceAll('{query}', '/api/query/v4')
+          .replaceAll('{name}', 'Carrel')
+          .replaceAll('{logo}', '')
+          .replaceAll('{color}', '')
           .replaceAll('{csrf}', 'DSPACE-XSRF-TOKEN')
           .replaceAll('{providers}', '{}'),
     },

@@ -55,6 +55,7 @@ export {
   Pencil,
   Play,
   Plus,
+  Quote,
   RotateCw,
   ScrollText,
   Search,

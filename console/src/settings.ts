@@ -31,3 +31,13 @@ effect(() => {
   else document.documentElement.dataset.theme = theme.value
   remember('theme', theme.value === 'system' ? null : theme.value)
 })
+
+/** The repository's own name, logo and color, as the service has put them into the page. */
+const { name, logo, color } = document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset ?? {}
+export const repositoryName: string = name || 'Carrel'
+export const hasLogo: boolean = Boolean(logo)
+// Style sheets make readable tones of it (tokens.css). The policy allows no style in the page itself.
+if (color && CSS.supports('color', color)) {
+  document.documentElement.style.setProperty('--brand', color)
+  document.documentElement.dataset.brand = ''
+}

@@ -3,7 +3,7 @@ import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
-import { type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
+import { type Look, lookOf, type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import type { FilesSentBy } from './settings.ts'
@@ -45,6 +45,7 @@ export type Config = Readonly<{
   tokenSecrets: readonly string[]
   /** True if the console is served at `/` (CO1). */
   console: boolean
+  look: Look
   loginOnBehalfOf: boolean
   onBehalfOfReason: 'optional' | 'required'
   /** True if DSpace's interface asks epersons to accept the end user agreement. */
@@ -173,6 +174,7 @@ export function toConfig(env: Environment): Config {
     leaseLifetime: required('CARREL_LEASE_LIFETIME'),
     tokenSecrets: value('CARREL_TOKEN_SECRET') ?? [],
     console: required('CARREL_CONSOLE') === 'true',
+    look: lookOf(values),
     loginOnBehalfOf: required('CARREL_LOGIN_ON_BEHALF_OF') === 'true',
     endUserAgreement: required('CARREL_END_USER_AGREEMENT') === 'true',
     onBehalfOfReason: required('CARREL_ON_BEHALF_OF_REASON'),

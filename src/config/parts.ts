@@ -1,3 +1,5 @@
+import { readFileSync, statSync } from 'node:fs'
+import { isMissing } from '../lib/system-errors.ts'
 import { ConfigError } from './file.ts'
 import type { Values } from './values.ts'
 
@@ -48,3 +50,55 @@ export const uploadsOf = ({ required }: Values): UploadLimits => ({
 })
 
 const megabyte = 1024 * 1024
+
+/** How the console shows the repository as the operator's own. */
+export interface Look {
+  readonly name: string
+  /** A color as `#rrggbb`; null for that of the console. */
+  readonly color: string | null
+  readonly logo: Logo | null
+}
+
+export interface Logo {
+  readonly type: string
+  readonly bytes: Uint8Array
+}
+
+/** Maximum size in bytes of a logo, which each visitor loads. */
+const largestLogo = 512 * 1024
+
+export function lookOf({ value, required }: Values): Look {
+  const path = value('CARREL_LOGO')
+  return {
+    name: required('CARREL_NAME'),
+    color: value('CARREL_COLOR'),
+    logo: path === null ? null : readLogo(path),
+  }
+}
+
+function readLogo(path: string): Logo {
+  const refuse = (what: string) =>
+    new ConfigError(`CARREL_LOGO: ${path} ${what}; it takes a PNG, JPEG, WebP or SVG file of up to 512 kB`)
+  let bytes: Buffer
+  try {
+    const { size } = statSync(path)
+    if (size > largestLogo) throw refuse(`has ${size} bytes`)
+    bytes = readFileSync(path)
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw refuse(isMissing(error) ? "doesn't exist" : "can't be read")
+  }
+  const type = pictureType(bytes)
+  if (type === undefined) throw refuse('is no such picture')
+  return { type, bytes }
+}
+
+/** Returns the type of a picture by its first bytes, whatever its name is. */
+function pictureType(bytes: Buffer): string | undefined {
+  const begins = bytes.toString('latin1', 0, 12)
+  if (begins.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
+  if (begins.startsWith('\xff\xd8\xff')) return 'image/jpeg'
+  if (/^RIFF.{4}WEBP/s.test(begins)) return 'image/webp'
+  const text = bytes.toString('utf8')
+  return /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<svg[\s/>]/s.test(text) ? 'image/svg+xml' : undefined
+}

@@ -50,6 +50,11 @@ const postgresUrl = (text: string) => {
 }
 export const textOf = (text: string) => text
 
+const repositoryName = (text: string) => {
+  const name = text.trim()
+  return name !== '' && [...name].length <= 60 && !/\p{C}/u.test(name) ? name : undefined
+}
+
 const smtpUrl = (text: string) => {
   const url = URL.parse(text)
   return url && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && url.hash === '' && url.search === ''
@@ -168,6 +173,21 @@ export const settings = {
     },
   ),
   CARREL_CONSOLE: setting('true or false', 'true', oneOf('true', 'false')),
+  CARREL_NAME: setting(
+    "the repository's own name, which the console shows, up to 60 characters",
+    'Carrel',
+    repositoryName,
+  ),
+  CARREL_LOGO: setting(
+    'a PNG, JPEG, WebP or SVG file of up to 512 kB, which the console shows beside the name',
+    null,
+    textOf,
+  ),
+  CARREL_COLOR: setting(
+    'the color of links and buttons of the console, such as #7a1f3d; they stay readable, so it becomes darker or lighter where it must',
+    null,
+    text => (/^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : undefined),
+  ),
   CARREL_LOGIN_ON_BEHALF_OF: setting('true or false', 'false', oneOf('true', 'false')),
   CARREL_ON_BEHALF_OF_REASON: setting('optional or required', 'optional', oneOf('optional', 'required')),
   CARREL_END_USER_AGREEMENT: setting('true or false', 'false', oneOf('true', 'false')),

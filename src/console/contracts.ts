@@ -30,6 +30,21 @@ export const contracts = {
     answers: { 200: answer('The page.', page, tag), 304: nothing('It has not changed.', tag) },
     problems: ['not-found'],
   }),
+  sendConsoleLogo: {
+    summary: 'The logo of the repository',
+    description: 'The file of `CARREL_LOGO`, which can run nothing.',
+    tag: 'Start',
+    headers: conditions,
+    answers: {
+      200: answer(
+        'The picture.',
+        { 'image/png': text, 'image/jpeg': text, 'image/webp': text, 'image/svg+xml': text },
+        { ETag: text },
+      ),
+      304: nothing('It has not changed.', { ETag: text }),
+    },
+    problems: ['not-found'],
+  },
   sendConsoleAsset: {
     summary: 'Files of the console',
     tag: 'Start',

@@ -14,7 +14,7 @@ import { root } from '../lib/own-files.ts'
 import { isMissing, unlessMissing } from '../lib/system-errors.ts'
 
 interface Parts {
-  readonly config: Pick<Config, 'basePath' | 'console' | 'csrfHeader' | 'queryBase' | 'singleSignOn'>
+  readonly config: Pick<Config, 'basePath' | 'console' | 'csrfHeader' | 'look' | 'queryBase' | 'singleSignOn'>
   /** The folder that `console/build.js` has filled. */
   readonly folder: string
   /** The answer for programs at the same address. */
@@ -79,6 +79,7 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
   )
   const { access, contract } = route('showConsolePage', outside(), 'showConsolePage').config
   routesOf(app).get('/console/*', { config: { access, contracts: { ':page': contract } } }, sendPage)
+  logoRoute(app, config.look)
   const asset = { config: { ...route('sendConsoleAsset', outside()).config, isAsset: true } }
   routesOf(app).get<{ Params: { name: string } }>('/console/assets/:name', asset, async (request, reply) => {
     const found = await built?.assets(request.params.name, acceptedEncodings(request, encodings))
@@ -100,10 +101,30 @@ function send({ encoding, type, body }: Asset, reply: FastifyReply): FastifyRepl
   return reply.header('vary', 'Accept-Encoding').type(type).send(body)
 }
 
+/** A logo is only a picture, also if it is opened by itself: an SVG file runs no script and loads nothing. */
+const logoPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+function logoRoute(app: FastifyInstance, { logo }: Config['look']): void {
+  const asset = { config: { ...route('sendConsoleLogo', outside()).config, isAsset: true } }
+  const body = logo && Buffer.from(logo.bytes)
+  const etag = body && `"${createHash('sha256').update(body).digest('base64url')}"`
+  routesOf(app).get('/console/logo', asset, (request, reply) => {
+    if (!logo || !etag) throw new Problem('not-found', 'The repository has no logo of its own.')
+    reply.header('cache-control', 'no-cache').header('etag', etag)
+    return precondition(request.headers, etag) === 304
+      ? reply.code(304).send()
+      : reply.header('content-security-policy', logoPolicy).type(logo.type).send(body)
+  })
+}
+
 /** Makes the page with paths of the configured base URL, so that the console works below any path (CO1). */
 function pageOf({ page }: Built, config: Parts['config']) {
-  const { basePath, csrfHeader, queryBase } = config
+  const { basePath, csrfHeader, look, queryBase } = config
   const html = page
+    .replaceAll('{name}', () => escapeHtml(look.name))
+    .replaceAll('{color}', look.color ?? '')
+    .replaceAll('{logo}', look.logo ? 'logo' : '')
+    .replace(/<link rel="icon"[^>]*>/, icon => (look.logo ? '<link rel="icon" href="logo">' : icon))
     .replaceAll('{base}', escapeHtml(`${basePath}/console/`))
     .replaceAll('{query}', escapeHtml(queryBase))
     .replaceAll('{csrf}', escapeHtml(csrfHeader))

@@ -28,7 +28,7 @@ for (const [wrong, right] of [
   })
 
 test('D3 what is like no setting is refused with all of them, and keys of blocks are suggested, too', t => {
-  assert.throws(() => toConfig({ CARREL_FOO: '1' }), /CARREL_FOO is not a setting; known are CARREL_DATA, /)
+  assert.throws(() => toConfig({ CARREL_ZZZ: '1' }), /CARREL_ZZZ is not a setting; known are CARREL_DATA, /)
   for (const [content, says] of [
     [{ specialGroup: {} }, /specialGroup .*did you mean specialGroups\?/],
     [{ PORT: 1 }, /PORT .*did you mean CARREL_PORT\?/],
@@ -117,6 +117,8 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_REALM', ['Söhne', 'two\nlines']],
   ['CARREL_CSRF_COOKIE', ['a b', 'a=b', 'a;b']],
   ['CARREL_CSRF_HEADER', ['a b', 'a:b']],
+  ['CARREL_NAME', [' ', 'two\nlines', 'x'.repeat(61)]],
+  ['CARREL_COLOR', ['green', '#fff', '#12345g', 'rgb(0, 0, 0)']],
   ['CARREL_WORKERS', ['0', '65', 'all', '1.5']],
   ['CARREL_PASSWORD_CONCURRENCY', ['0', '65', 'all']],
   ['CARREL_REQUEST_TIMEOUT', ['0', '3601', '1.5', 'none']],
@@ -143,7 +145,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
 ]
 
 test('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
-  const anything = ['CARREL_DATA', 'CARREL_FILES', 'CARREL_HOST', 'CARREL_CONFIG', 'CARREL_BACKUPS']
+  const anything = ['CARREL_DATA', 'CARREL_FILES', 'CARREL_HOST', 'CARREL_CONFIG', 'CARREL_BACKUPS', 'CARREL_LOGO']
   assert.deepEqual(
     [...wrongValues.map(([key]) => key), ...anything].toSorted(),
     Object.keys(settings).toSorted(),

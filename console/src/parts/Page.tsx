@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { visits } from '../router.ts'
+import { repositoryName } from '../settings.ts'
 import './page.css'
 
 interface Parts {
@@ -38,7 +39,7 @@ export function Page({
   const heading = useRef<HTMLHeadingElement>(null)
   const visit = visits.value
   useEffect(() => {
-    document.title = `${windowTitle} · Carrel`
+    document.title = `${windowTitle} · ${repositoryName}`
   }, [windowTitle])
   useEffect(() => {
     if (visit === focused) return

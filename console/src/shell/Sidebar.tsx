@@ -8,6 +8,7 @@ import { Icon } from '../parts/Icon.tsx'
 import { loginHref } from '../parts/states.tsx'
 import { href, path } from '../router.ts'
 import { isAdministrator, who } from '../session.ts'
+import { repositoryName } from '../settings.ts'
 import { AccountMenu } from './AccountMenu.tsx'
 import { Appearance } from './Appearance.tsx'
 import { Brand } from './Brand.tsx'
@@ -17,7 +18,7 @@ import { GoToButton } from './Keyboard.tsx'
 const most = 12
 
 export const Sidebar = (): JSX.Element => (
-  <section class="sidebar" aria-label="Carrel">
+  <section class="sidebar" aria-label={repositoryName}>
     <Brand />
     <GoToButton />
     <nav class="nav" aria-label={t('nav')}>

@@ -2418,6 +2418,7 @@ export interface Routes {
     readonly '/console': { answer: string }
     readonly '/console/assets/{name}': { path: { readonly name: string }; answer: string }
     readonly '/console/client/{name}': { path: { readonly name: string }; answer: string }
+    readonly '/console/logo': { answer: string }
     readonly '/console/{page}': { path: { readonly page: string }; answer: string }
     readonly '/health/live': { answer: {
   readonly status: 'live'

@@ -2,9 +2,9 @@ import { max, min } from 'd3-array'
 import { scaleBand } from 'd3-scale'
 import type { JSX } from 'preact'
 import { formatNumber } from '../../i18n/i18n.ts'
+import { Along, alongOf } from './Along.tsx'
 import { AxisName, Frame, Mark, roomFor, Text, widthOf } from './Frame.tsx'
 import type { Group, Measure, Place } from './groups.ts'
-import { Along, alongOf } from './plots.tsx'
 import { addsUp, keptOf, written } from './series.ts'
 import type { Steps } from './steps.ts'
 
@@ -148,7 +148,7 @@ export function Cells(parts: CellParts): JSX.Element {
   const thin = Math.min(...columns.map(one => roomOf(one)[1]))
   const isWide = thin > Math.max(...groups.map(({ value }) => widthOf(written(value))))
   return (
-    <Frame width={width} height={bottom + below} label={label}>
+    <Frame width={width} height={bottom + below} label={label} isWider={width > parts.width}>
       <AxisName text={within} room={left - 12} x={left - 10} y={top - 14} text-anchor="end" />
       {!isWide && <Scale range={range} right={to} y={top - 14} />}
       {rows.map(row => (

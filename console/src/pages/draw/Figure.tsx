@@ -61,7 +61,7 @@ export function Figure({
   const missing = groups.reduce((sum, one) => sum + (steps && one.by.value === null ? one.records : 0), 0)
   const notes = [
     count < total && t('draw.cut', { n: count, all: formatNumber(total) }),
-    missing > 0 && t('draw.missing', { n: missing, field: asked.by.field.name }),
+    missing > 0 && t('draw.missing', { n: missing, field: asked.by.field.label ?? asked.by.field.name }),
     unplaced > missing && t('draw.unplaced', { n: unplaced - missing }),
     isLog && !canLog && t('draw.log.not'),
   ].filter(one => typeof one === 'string')

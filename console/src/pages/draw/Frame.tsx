@@ -11,6 +11,8 @@ interface FrameParts {
   readonly width: number
   readonly height: number
   readonly label: string
+  /** True for a drawing that is wider than its frame, in which it is scrolled. */
+  readonly isWider?: boolean
   readonly children: ComponentChildren
 }
 
@@ -27,7 +29,7 @@ const moves: Readonly<Record<string, number>> = {
 }
 
 /** The picture itself. Its marks are one stop for the Tab key; arrows go from mark to mark. */
-export function Frame({ width, height, label, children }: FrameParts): JSX.Element {
+export function Frame({ width, height, label, isWider = false, children }: FrameParts): JSX.Element {
   const frame = useRef<SVGSVGElement>(null)
   const marks = () => [...(frame.current?.querySelectorAll<SVGAElement>('a.mark') ?? [])]
   const stopAt = (mark: SVGAElement | undefined) => {
@@ -56,6 +58,7 @@ export function Frame({ width, height, label, children }: FrameParts): JSX.Eleme
       role="group"
       aria-label={label}
       font-size={letterSize}
+      style={isWider ? { minWidth: `${width / 16}rem`, maxWidth: 'none' } : undefined}
       onKeyDown={onKeyDown}
       onFocusIn={event => stopAt((event.target as Element).closest<SVGAElement>('a.mark') ?? undefined)}
     >

@@ -16,15 +16,19 @@ export interface Asked {
   readonly measure: Measure
 }
 
-/** A field to group by. Times are grouped by a unit. */
+/** A field to group by. Times are grouped by a unit, and numbers by a width if there are many. */
 export interface Axis {
   readonly field: EntityField
   readonly unit?: Unit | undefined
+  readonly width?: number | undefined
 }
 
+/** Units of time with their masks for `to_string`; those without a mask are buckets. */
 export const units = {
   year: 'YYYY',
+  quarter: null,
   month: 'YYYY-MM',
+  week: null,
   day: 'YYYY-MM-DD',
   weekday: 'ID',
   hour: 'HH24',
@@ -66,10 +70,12 @@ const [mostNames, mostSteps, mostPairs] = [40, 2_000, 10_000]
 /** True if the values of the axis have an order of their own. */
 export const isOrdered = ({ field }: Axis): boolean => field.type !== 'text' && field.type !== 'boolean'
 
-const shownBy = ({ field, unit }: Axis) =>
-  field.type === 'date-time'
-    ? `to_string(${written(field.name)}, "${units[unit ?? 'year']}")`
-    : written(field.name)
+function shownBy({ field, unit, width }: Axis): string {
+  const name = written(field.name)
+  if (width !== undefined) return `${name} by ${width}`
+  if (!unit) return name
+  return units[unit] === null ? `${name} by ${unit}` : `to_string(${name}, "${units[unit]}")`
+}
 
 const shownMeasure = (measure: Measure) =>
   measure.kind === 'count' ? 'count()' : `${measure.kind}(${written(measure.field.name)})`
@@ -108,8 +114,8 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
     const values = Object.values(row)
     const value = values[asked.within ? 2 : 1]
     return {
-      by: placeOf(values[0] ?? null),
-      within: asked.within && placeOf(values[1] ?? null),
+      by: placeOf(values[0] ?? null, asked.by),
+      within: asked.within && placeOf(values[1] ?? null, asked.within),
       value: isAmount(value) ? value : null,
       records: Number(values.at(-1)),
     }
@@ -117,19 +123,30 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
   return { groups, total: Number(response.headers.get('x-records')) }
 }
 
-const placeOf = (value: Json): Place => {
+function placeOf(value: Json, { unit, width }: Axis): Place {
   const key = printExactly(value)
-  return { key, value, text: value === null ? t('null') : typeof value === 'string' ? value : key }
+  const place = (text: string): Place => ({ key, value, text })
+  if (value === null) return place(t('null'))
+  if (width !== undefined) {
+    const [from, to] = [Number(value), endOf(Number(value), width)]
+    return place(Number.isInteger(width) ? (width === 1 ? key : `${from}–${to - 1}`) : `${from} – ${to}`)
+  }
+  if (typeof value !== 'string') return place(key)
+  return place(unit && units[unit] === null ? value.slice(0, 10) : value)
 }
+
+/** The end of a bucket, without the dust of binary fractions. */
+export const endOf = (from: number, width: number): number => Number((from + width).toPrecision(14))
 
 /**
  * Returns the condition in PQL that finds the records with a value of an axis.
  *
  * @returns undefined if PQL has no such condition: it can't compare a part of a time, nor an object
  */
-export function conditionOf({ field, unit }: Axis, value: Json): string | undefined {
+export function conditionOf({ field, unit, width }: Axis, value: Json): string | undefined {
   const name = written(field.name)
   if (value === null) return `${name} is null`
+  if (width !== undefined) return `${name} >= ${Number(value)} and ${name} < ${endOf(Number(value), width)}`
   if (unit) {
     const [from, to] = typeof value === 'string' ? (rangeOf(value, unit) ?? []) : []
     return from && to && `${name} >= "${from}" and ${name} < "${to}"`
@@ -158,9 +175,15 @@ function rangeOf(name: string, unit: Unit): readonly [string, string] | undefine
 
 /** Returns the first moment of a step of time in ms since 1970; undefined if the name is no such step. */
 export function startOf(name: string, unit: Unit): number | undefined {
-  const shape = { year: /^\d{4}$/, month: /^\d{4}-\d\d$/, day: /^\d{4}-\d\d-\d\d$/ }
+  const shape = {
+    year: /^\d{4}$/,
+    quarter: /^\d{4}-\d\d-\d\dT/,
+    month: /^\d{4}-\d\d$/,
+    week: /^\d{4}-\d\d-\d\dT/,
+    day: /^\d{4}-\d\d-\d\d$/,
+  }
   if (unit === 'weekday' || unit === 'hour' || !shape[unit].test(name)) return undefined
-  const time = Date.parse(`${name}${'-01-01'.slice(name.length === 4 ? 0 : 3)}`.slice(0, 10))
+  const time = Date.parse(name.length > 10 ? name : `${name}${'-01-01'.slice(name.length - 4)}`)
   return Number.isNaN(time) ? undefined : time
 }
 
@@ -168,8 +191,9 @@ export function startOf(name: string, unit: Unit): number | undefined {
 export function next(at: number, unit: Unit, by: 1 | -1): number {
   const time = new Date(at)
   if (unit === 'year') time.setUTCFullYear(time.getUTCFullYear() + by)
-  else if (unit === 'month') time.setUTCMonth(time.getUTCMonth() + by)
-  else time.setUTCDate(time.getUTCDate() + by)
+  else if (unit === 'month' || unit === 'quarter')
+    time.setUTCMonth(time.getUTCMonth() + by * (unit === 'quarter' ? 3 : 1))
+  else time.setUTCDate(time.getUTCDate() + by * (unit === 'week' ? 7 : 1))
   return time.getTime()
 }
 

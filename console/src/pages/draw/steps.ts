@@ -1,10 +1,12 @@
 import type { Json } from '../../entities.ts'
 import { formatShort } from '../../i18n/i18n.ts'
-import { type Axis, type Group, next, startOf, type Unit } from './groups.ts'
+import { type Axis, endOf, type Group, next, startOf, type Unit } from './groups.ts'
 
 /** An axis to scale: each value has its place, so that what has no records shows as a gap. */
 export interface Steps {
   readonly isTime: boolean
+  /** True if a value stands for all from its place to the next one, and not for its place alone. */
+  readonly isRange: boolean
   /** Returns the place of a value: its number, or the first moment of a step of time in ms since 1970. */
   readonly at: (value: Json) => number | undefined
   /** The step after a place, or the one before it; undefined if numbers have no steps. */
@@ -21,31 +23,45 @@ const shortly = (at: number) => (Number.isInteger(at) && Math.abs(at) < 10_000 ?
 
 const numbers = (isWhole: boolean, at: Steps['at'] = numberIn): Steps => ({
   isTime: false,
+  isRange: false,
   at,
   next: isWhole ? (place, by) => place + by : undefined,
   tick: place => (isWhole && !Number.isInteger(place) ? undefined : shortly(place)),
 })
 
-const times = (unit: 'year' | 'month' | 'day'): Steps => ({
+const buckets = (width: number): Steps => ({
+  isTime: false,
+  isRange: true,
+  at: value => (value === null ? undefined : Number(value)),
+  next: (place, by) => endOf(place, by * width),
+  tick: shortly,
+})
+
+const times = (unit: TimeUnit): Steps => ({
   isTime: true,
+  isRange: true,
   at: value => (typeof value === 'string' ? startOf(value, unit) : undefined),
   next: (at, by) => next(at, unit, by),
   tick: at => {
     const day = new Date(at).toISOString()
     if (day.slice(4) === '-01-01T00:00:00.000Z') return day.slice(0, 4)
     if (unit !== 'year' && day.slice(7) === '-01T00:00:00.000Z') return day.slice(0, 7)
-    return unit === 'day' && day.slice(10) === 'T00:00:00.000Z' ? day.slice(0, 10) : undefined
+    return (unit === 'day' || unit === 'week') && day.slice(10) === 'T00:00:00.000Z'
+      ? day.slice(0, 10)
+      : undefined
   },
 })
 
-const isOfTime = (unit: Unit): unit is 'year' | 'month' | 'day' => unit !== 'weekday' && unit !== 'hour'
+type TimeUnit = Exclude<Unit, 'weekday' | 'hour'>
+const isOfTime = (unit: Unit): unit is TimeUnit => unit !== 'weekday' && unit !== 'hour'
 
 /** Returns the steps of an axis; undefined if its values are names. JSON counts as numbers if most of it is. */
-export function stepsOf({ field, unit }: Axis, groups: readonly Group[]): Steps | undefined {
+export function stepsOf({ field, unit, width }: Axis, groups: readonly Group[]): Steps | undefined {
   if (unit)
     return isOfTime(unit)
       ? times(unit)
       : numbers(true, value => (typeof value === 'string' ? Number(value) : undefined))
+  if (width !== undefined) return buckets(width)
   if (field.type === 'integer') return numbers(true)
   if (field.type === 'number') return numbers(false, value => (value === null ? undefined : Number(value)))
   if (field.type !== 'json') return undefined
@@ -57,12 +73,12 @@ export function stepsOf({ field, unit }: Axis, groups: readonly Group[]): Steps 
 }
 
 /** Returns the extent of a step. A number without steps has none. */
-export function spanOf({ isTime, next: following }: Steps, at: number): readonly [number, number] {
+export function spanOf({ isRange, next: following }: Steps, at: number): readonly [number, number] {
   if (!following) return [at, at]
-  return isTime ? [at, following(at, 1)] : [at - 0.5, at + 0.5]
+  return isRange ? [at, following(at, 1)] : [at - 0.5, at + 0.5]
 }
 
-/** Returns the place in the middle of a step, where its point and its tick are. */
+/** Returns the place in the middle of a step, where its point is. */
 export const middleOf = (steps: Steps, at: number): number => {
   const [from, to] = spanOf(steps, at)
   return (from + to) / 2

@@ -17,6 +17,7 @@ import { nameOf, type Person, people, personPath, textOf } from '../people/peopl
 import { GroupTags } from './Groups.tsx'
 import { changeGroup, deleteGroup, type Group, groupPath, groups, isOpen, loadGroup } from './groups.ts'
 import { Members } from './Members.tsx'
+import { Opens } from './Opens.tsx'
 import { RulesOfGroup } from './SpecialGroups.tsx'
 
 /** One group: its name, its members, and its subgroups. */
@@ -66,6 +67,11 @@ function GroupPage({
               <RulesOfGroup group={uuid} />
             </section>
           )}
+          <section class="section">
+            <h2>{a('group.opens')}</h2>
+            <p class="soft">{a('group.opens.help')}</p>
+            <Opens group={value.name} />
+          </section>
           <section class="section">
             <h2>{a('group.members')}</h2>
             <p class="soft">{a('group.members.help')}</p>

@@ -13,20 +13,57 @@ import { Page } from '../../parts/Page.tsx'
 import { Pager } from '../../parts/Pager.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/Table.tsx'
+import { type Column, type Order, Table } from '../../parts/Table.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { go, href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { readersInWords } from '../entities-admin/rules.ts'
 import { addItem, findItems, itemPath } from './items.ts'
+import { Several } from './Several.tsx'
 
 const size = 50
 
-const columns = (): readonly Column<DataRecord>[] => [
+/** Columns that items can be sorted by. */
+const sortable: readonly string[] = ['title', 'identifier', 'modified']
+
+const usualOrder: Order = { field: 'modified', order: 'desc' }
+
+function orderIn(text: string | null): Order {
+  const field = (text ?? '').replace(/^-/, '')
+  return sortable.includes(field) ? { field, order: text?.startsWith('-') ? 'desc' : 'asc' } : usualOrder
+}
+
+interface Choice {
+  readonly chosen: ReadonlySet<string>
+  readonly all: readonly string[]
+  readonly choose: (uuids: readonly string[], isChosen: boolean) => void
+}
+
+const columns = ({ chosen, all, choose }: Choice): readonly Column<DataRecord>[] => [
+  {
+    id: 'chosen',
+    label: (
+      <input
+        type="checkbox"
+        aria-label={a('several.all')}
+        checked={all.every(uuid => chosen.has(uuid))}
+        onChange={event => choose(all, event.currentTarget.checked)}
+      />
+    ),
+    cell: ({ uuid, title, identifier }) => (
+      <input
+        type="checkbox"
+        aria-label={a('several.choose', { name: cut(String(title ?? identifier), 100) })}
+        checked={chosen.has(String(uuid))}
+        onChange={event => choose([String(uuid)], event.currentTarget.checked)}
+      />
+    ),
+  },
   {
     id: 'title',
     label: a('item.title'),
     wrap: true,
+    sortable: true,
     cell: ({ uuid, title, withdrawn, discoverable }) => (
       <>
         <a href={href(itemPath(String(uuid)))}>
@@ -39,6 +76,7 @@ const columns = (): readonly Column<DataRecord>[] => [
   {
     id: 'identifier',
     label: a('item.identifier'),
+    sortable: true,
     cell: ({ identifier }) => <bdi>{cut(String(identifier), 60)}</bdi>,
   },
   {
@@ -46,7 +84,12 @@ const columns = (): readonly Column<DataRecord>[] => [
     label: a('item.readers'),
     cell: ({ readers }) => <bdi>{inWords(readers)}</bdi>,
   },
-  { id: 'modified', label: a('item.modified'), cell: ({ modified }) => formatTime(String(modified)) },
+  {
+    id: 'modified',
+    label: a('item.modified'),
+    sortable: true,
+    cell: ({ modified }) => formatTime(String(modified)),
+  },
 ]
 
 /** A rule for readers as the service returns it. */
@@ -84,11 +127,20 @@ function Items(): JSX.Element {
   const [adding, setAdding] = useState(false)
   const text = query.value.get('q') ?? ''
   const withdrawn = query.value.get('withdrawn') === '1'
+  const order = orderIn(query.value.get('sort'))
   const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
   const { value, problem, loading, reload } = useLoad(
-    signal => findItems({ text, withdrawn, page, size }, signal),
-    [text, withdrawn, page, who.value],
+    signal => findItems({ text, withdrawn, order: [order], page, size }, signal),
+    [text, withdrawn, order.field, order.order, page, who.value],
   )
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const all = value?.records.map(({ uuid }) => String(uuid)) ?? []
+  const choice: Choice = {
+    chosen,
+    all,
+    choose: (uuids, isChosen) =>
+      setChosen(new Set(isChosen ? [...chosen, ...uuids] : [...chosen].filter(one => !uuids.includes(one)))),
+  }
   return (
     <Page
       title={a('items.title')}
@@ -124,9 +176,21 @@ function Items(): JSX.Element {
         <Empty icon={Library} title={a('items.none')} help={a('items.none.help')} />
       ) : (
         <div>
+          <Several
+            // What was chosen on another page isn't seen, so nothing happens to it.
+            chosen={value.records.filter(({ uuid }) => chosen.has(String(uuid)))}
+            onDone={failed => {
+              setChosen(failed)
+              reload()
+            }}
+          />
           <Table
             label={a('items.title')}
-            columns={columns()}
+            columns={columns(choice)}
+            order={[order]}
+            onOrder={([next = usualOrder]) =>
+              setQuery({ sort: `${next.order === 'desc' ? '-' : ''}${next.field}`, page: null })
+            }
             rows={value.records}
             idOf={({ uuid }) => String(uuid)}
             pathOf={({ uuid }) => itemPath(String(uuid))}

@@ -15,8 +15,9 @@ import { nameOf, type Person, people } from '../people/people.ts'
 import { addPolicy, deletePolicy, loadPolicies, type Policy } from './items.ts'
 import './items-admin.css'
 
-const anybody = '00000000-0000-8000-8000-000000000000'
-const loggedIn = '00000000-0000-8000-8000-000000000001'
+/** The groups that everybody and every logged-in person belong to (docs/reference/http.md). */
+export const anybody = '00000000-0000-8000-8000-000000000000'
+export const loggedIn = '00000000-0000-8000-8000-000000000001'
 
 /** The policies of an item or a file, in sentences. */
 export function Policies({

@@ -1,6 +1,7 @@
 import type { Schemas } from '@carrel/client'
 import { type HalPage, service } from '../../api.ts'
 import { type DataRecord, loadPage } from '../../entities.ts'
+import type { Order } from '../../parts/Table.tsx'
 import { literally } from '../entity/conditions.ts'
 
 /** An item as the endpoints for editing return it. */
@@ -42,16 +43,23 @@ export const findItems = (
   {
     text,
     withdrawn,
+    order,
     page,
     size,
-  }: { readonly text: string; readonly withdrawn: boolean; readonly page: number; readonly size: number },
+  }: {
+    readonly text: string
+    readonly withdrawn: boolean
+    readonly order: readonly Order[]
+    readonly page: number
+    readonly size: number
+  },
   signal: AbortSignal,
 ): Promise<{ readonly records: readonly DataRecord[]; readonly total: number }> =>
   loadPage(
     'items',
     {
       query: asked(text.trim(), withdrawn),
-      order: [{ field: 'modified', order: 'desc' }],
+      order,
       limit: size,
       offset: (page - 1) * size,
     },

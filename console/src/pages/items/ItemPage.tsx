@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
@@ -7,6 +7,7 @@ import { Loading, ProblemView } from '../../parts/states.tsx'
 import { cut, isAddress, Value } from '../../parts/Value.tsx'
 import { href, type Parameters } from '../../router.ts'
 import { who } from '../../session.ts'
+import { Cite } from './Cite.tsx'
 import { FileEntry } from './FileEntry.tsx'
 import { type Bitstream, type Item, loadFiles, loadItem } from './load.ts'
 import './items.css'
@@ -26,12 +27,15 @@ function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
         [t('items.title'), href('items')],
       ]}
       actions={
-        <AsRequest
+        <>
+          {value && <Cite item={value} />}
+          <AsRequest
           requested={() => ({
             query: `items { uuid = ${JSON.stringify(uuid)} }`,
             record: { entity: 'items', key: [uuid] },
           })}
         />
+        </>
       }
     >
       {item.problem ? (
@@ -92,7 +96,7 @@ const Metadata = ({ item }: { readonly item: Item }): JSX.Element => (
       {Object.entries(item.metadata).map(([field, values]) => (
         <>
           <dt key={field}>
-            <bdi>{field}</bdi>
+            <bdi title={field}>{tOf('metadata', field)}</bdi>
           </dt>
           {values.map(({ value, language }, at) => (
             <dd key={`${field} ${at}`}>

@@ -12,25 +12,49 @@ import { Empty, Loading, loginHref, ProblemView, Progress } from '../../parts/st
 import { cut } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { type Item, itemsAsked, itemsPerPage, loadItems } from './load.ts'
+import {
+  type Bitstream,
+  type Item,
+  type ItemOrder,
+  itemsAsked,
+  itemsPerPage,
+  loadItems,
+  loadPictures,
+  orders,
+} from './load.ts'
+import { Thumbnail } from './Thumbnail.tsx'
 import './items.css'
 
 /** The items that the caller may read. */
 function Items(): JSX.Element {
   const search = query.value.get('search') ?? ''
+  const order = orderOf(query.value.get('sort'))
   const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
   const { value, problem, loading, reload } = useLoad(
-    signal => loadItems(search, page, signal),
-    [search, page, who.value],
+    signal => loadItems(search, page, signal, order),
+    [search, order, page, who.value],
   )
+  const pictures = useLoad(async signal => (value ? loadPictures(value.records, signal) : undefined), [value])
   return (
     <Page
       title={t('items.title')}
       lead={t('items.lead')}
-      actions={<AsRequest requested={() => itemsAsked(search, page)} />}
+      actions={<AsRequest requested={() => itemsAsked(search, page, order)} />}
     >
       <Progress busy={loading && value !== undefined} />
-      <SearchForm search={search} />
+      <div class="toolbar spread">
+        <SearchForm search={search} />
+        <label class="row">
+          {t('items.sort')}
+          <select value={order} onChange={event => setQuery({ sort: event.currentTarget.value, page: null })}>
+            {(Object.keys(orders) as ItemOrder[]).map(one => (
+              <option key={one} value={one}>
+                {t(`items.sort.${one}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
       {problem ? (
         <ProblemView problem={problem} retry={reload} />
       ) : !value ? (
@@ -48,7 +72,7 @@ function Items(): JSX.Element {
         <div>
           <ul class="shelf">
             {value.records.map(item => (
-              <Entry key={item.uuid} item={item} />
+              <Entry key={item.uuid} item={item} picture={pictures.value?.get(item.uuid)} />
             ))}
           </ul>
           <Pager
@@ -91,20 +115,32 @@ function SearchForm({ search }: { readonly search: string }): JSX.Element {
   )
 }
 
-const Entry = ({ item }: { readonly item: Item }): JSX.Element => (
+const orderOf = (text: string | null): ItemOrder =>
+  text !== null && Object.hasOwn(orders, text) ? (text as ItemOrder) : 'issued'
+
+const Entry = ({
+  item,
+  picture,
+}: {
+  readonly item: Item
+  readonly picture: Bitstream | undefined
+}): JSX.Element => (
   <li>
-    <h2>
-      <a href={href(`items/${item.uuid}`)}>
-        <bdi>{cut(item.title ?? item.identifier, 300)}</bdi>
-      </a>
-    </h2>
-    <p class="soft small row">
-      {item.authors.length > 0 && <bdi>{cut(item.authors.join('; '), 200)}</bdi>}
-      {item.issued && <bdi>{cut(item.issued, 40)}</bdi>}
-      {item.type && <bdi class="tag">{cut(item.type, 60)}</bdi>}
-      {item.withdrawn && <span class="tag warn">{t('items.withdrawn')}</span>}
-      {!item.discoverable && <span class="tag warn">{t('items.private')}</span>}
-    </p>
+    <div>
+      <h2>
+        <a href={href(`items/${item.uuid}`)}>
+          <bdi>{cut(item.title ?? item.identifier, 300)}</bdi>
+        </a>
+      </h2>
+      <p class="soft small row">
+        {item.authors.length > 0 && <bdi>{cut(item.authors.join('; '), 200)}</bdi>}
+        {item.issued && <bdi>{cut(item.issued, 40)}</bdi>}
+        {item.type && <bdi class="tag">{cut(item.type, 60)}</bdi>}
+        {item.withdrawn && <span class="tag warn">{t('items.withdrawn')}</span>}
+        {!item.discoverable && <span class="tag warn">{t('items.private')}</span>}
+      </p>
+    </div>
+    {picture && <Thumbnail key={picture.uuid} file={picture} />}
   </li>
 )
 

@@ -6,7 +6,7 @@ import { t } from '../../i18n/i18n.ts'
 import { Lazy, type Load } from '../../parts/Lazy.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, Notice, ProblemNotice } from '../../parts/states.tsx'
-import type { Bitstream } from './load.ts'
+import { type Bitstream, pictureTypes } from './load.ts'
 
 /**
  * Kinds of files shown in place. HTML and SVG are excluded, because they could run code in the console's
@@ -14,7 +14,7 @@ import type { Bitstream } from './load.ts'
  */
 export type Kind = 'picture' | 'sound' | 'film' | 'text' | 'pdf'
 
-const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'])
+const pictures: ReadonlySet<string> = new Set(pictureTypes)
 const texts = new Set(['text/plain', 'text/csv', 'application/json', 'text/markdown'])
 /**
  * Maximum size in bytes of a file shown in place; a larger one would fill the page's memory and is
@@ -34,7 +34,7 @@ export function kindOf({ mime_type, size }: Pick<Bitstream, 'mime_type' | 'size'
   return type === 'application/pdf' ? 'pdf' : undefined
 }
 
-const contentOf = ({ uuid }: Bitstream) => `/api/core/bitstreams/${uuid}/content`
+export const contentOf = ({ uuid }: Bitstream) => `/api/core/bitstreams/${uuid}/content`
 
 const loadPdf: Load<{ readonly content: Blob }> = async () =>
   (await import('./PdfViewer.tsx')).PdfViewer as ComponentType<{ readonly content: Blob }>

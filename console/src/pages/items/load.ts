@@ -41,22 +41,30 @@ async function ask<T>(
 
 export const itemsPerPage = 25
 
+/** Orders of the list of items, in PQL. */
+export const orders = {
+  issued: 'issued desc, title',
+  title: 'title, issued',
+  modified: 'modified desc, title',
+} as const
+export type ItemOrder = keyof typeof orders
+
 /**
  * @param search words, each of which must appear in the title, the authors, the year, the type or the
  * identifier
  */
-export function itemsAsked(search: string, page: number) {
+export function itemsAsked(search: string, page: number, order: ItemOrder = 'issued') {
   const words = search.split(/\s+/).filter(Boolean).slice(0, 10)
   const condition = words.map(one => {
     const expression = JSON.stringify(`(?i)${one.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')}`)
     return `(${['title', 'authors', 'issued', 'type', 'identifier'].map(name => `${name} ~ ${expression}`).join(' or ')})`
   })
-  const query = `items { ${[condition.join(' and '), 'order by issued desc, title'].filter(Boolean).join(' ')} }`
+  const query = `items { ${[condition.join(' and '), `order by ${orders[order]}`].filter(Boolean).join(' ')} }`
   return { query, limit: itemsPerPage, offset: (page - 1) * itemsPerPage } satisfies Requested
 }
 
-export function loadItems(search: string, page: number, signal: AbortSignal) {
-  const { query, ...window } = itemsAsked(search, page)
+export function loadItems(search: string, page: number, signal: AbortSignal, order: ItemOrder = 'issued') {
+  const { query, ...window } = itemsAsked(search, page, order)
   return ask<Item>(query, { ...window, include_total: true }, signal)
 }
 
@@ -72,3 +80,29 @@ export const loadFiles = (item: string, signal: AbortSignal) =>
     { limit: mostFiles, include_total: true },
     signal,
   )
+
+/** Types of pictures that browsers show, and that can't run code. */
+export const pictureTypes = [
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/bmp',
+] as const
+
+/** Maximum size in bytes of a file that is loaded for a thumbnail, and number of files looked at. */
+const [largestPicture, mostPictures] = [5_000_000, 500]
+
+/** Finds a picture for each item: a thumbnail that was made for it or, without one, the first picture among its files. */
+export async function loadPictures(
+  items: readonly Item[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Bitstream>> {
+  if (items.length === 0) return new Map()
+  const list = (texts: readonly string[]) => `[${texts.map(text => JSON.stringify(text)).join(', ')}]`
+  const query = `bitstreams { item in ${list(items.map(({ uuid }) => uuid))} and mime_type in ${list(pictureTypes)} and bundle in ["THUMBNAIL", "ORIGINAL"] and size <= ${largestPicture} order by bundle, name desc }`
+  const { records } = await ask<Bitstream>(query, { limit: mostPictures }, signal)
+  // The last one of an item stays: its thumbnail, else its first picture.
+  return new Map(records.map(one => [one.item, one]))
+}

@@ -7,6 +7,7 @@ import { Page } from '../../parts/Page.tsx'
 import { Notice } from '../../parts/states.tsx'
 import { go, href, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { repositoryName } from '../../settings.ts'
 import { LoginForm } from './LoginForm.tsx'
 
 /** Returns the page to go back to. Only paths of the console are accepted. */
@@ -39,7 +40,7 @@ function Login(): JSX.Element {
   const linked = useLoad(async () => link && client.openLink(link), [link])
   const returnTo = new URL(href(withQuery('login', { back: back(), 'signed-on': '1' })), location.origin).href
   return (
-    <Page narrow title={t('login.title')} lead={t('login.lead')}>
+    <Page narrow title={t('login.title')} lead={t('login.lead', { name: repositoryName })}>
       {linked.problem !== undefined && <Notice tone="bad">{t('login.link-used')}</Notice>}
       <LoginForm returnTo={returnTo} />
     </Page>

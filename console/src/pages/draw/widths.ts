@@ -1,0 +1,56 @@
+import { service } from '../../api.ts'
+import { type Entity, type EntityField, type Json, pathOf } from '../../entities.ts'
+import { readExactly } from '../../exact.ts'
+import { written } from '../entity/pql.ts'
+import { asking } from '../entity/refused.ts'
+import { narrowed } from './groups.ts'
+
+/** Numbers of different values above which numbers are put into ranges, and number of ranges that are aimed at. */
+const [manyIntegers, manyNumbers, ranges] = [500, 60, 60]
+
+const isNumber = ({ type }: EntityField) => type === 'integer' || type === 'number'
+
+/** Returns the next of 1, 2, 5, 10, 20 … that is not below a number. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value))
+  const factor = [1, 2, 5].find(one => one * power >= value) ?? 10
+  return Number((factor * power).toPrecision(2))
+}
+
+/** Widths to choose from besides the one that fits best. */
+export const widthsAround = (width: number): readonly number[] =>
+  [0.1, 0.2, 0.5, 1, 2, 5, 10].map(factor => Number((width * factor).toPrecision(2)))
+
+/**
+ * Chooses the width of ranges of numbers, so that a drawing has about sixty of them.
+ *
+ * @returns undefined for each field whose values are few enough to have a place each
+ */
+export async function loadWidths(
+  entity: Entity,
+  condition: string,
+  fields: readonly (EntityField | undefined)[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
+  const numbers = fields.filter(one => one !== undefined).filter(isNumber)
+  if (numbers.length === 0) return new Map()
+  const columns = numbers.flatMap(({ name }) =>
+    ['count_distinct', 'min', 'max'].map(one => `${one}(${written(name)})`),
+  )
+  const prefix = `${entity.name}[${columns.join(', ')}] { `
+  const query = `${prefix}${narrowed(condition, [])} }`
+  const response = await asking(entity, condition, prefix, () =>
+    service.value.request('GET', pathOf(), { query: { query }, signal }),
+  )
+  const [row = {}] = readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[]
+  // The columns have the order of the query, whatever their names are.
+  const values = Object.values(row).map(Number)
+  return new Map(
+    numbers.flatMap(({ name, type }, at): (readonly [string, number])[] => {
+      const [distinct = 0, lowest = 0, highest = 0] = values.slice(at * 3, at * 3 + 3)
+      if (distinct <= (type === 'integer' ? manyIntegers : manyNumbers)) return []
+      const width = roundUp((highest - lowest) / ranges)
+      return Number.isFinite(width) ? [[name, type === 'integer' ? Math.max(1, width) : width]] : []
+    }),
+  )
+}

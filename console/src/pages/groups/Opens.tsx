@@ -1,0 +1,76 @@
+import type { JSX } from 'preact'
+import { service } from '../../api.ts'
+import { type DataRecord, loadPage } from '../../entities.ts'
+import { a } from '../../i18n/admin.ts'
+import { tOf } from '../../i18n/i18n.ts'
+import { useLoad } from '../../parts/load.ts'
+import { Loading, ProblemView } from '../../parts/states.tsx'
+import { cut } from '../../parts/Value.tsx'
+import { href, withQuery } from '../../router.ts'
+import { adminPath, type Declared, entitiesAddress } from '../entities-admin/declared.ts'
+import { literally } from '../entity/conditions.ts'
+import { written } from '../entity/pql.ts'
+import { itemPath } from '../items-admin/items.ts'
+
+/** Number of items listed; a link leads to all. */
+const listed = 10
+
+/** Maximum number of collections of records looked at. */
+const mostEntities = 500
+
+async function loadOpened(group: string, signal: AbortSignal) {
+  const rule = `group:${group}`
+  const items = `${written('readers')} ~ ${JSON.stringify(literally(`"reader": ${JSON.stringify(rule)}`))}`
+  const list = service.value.list<Declared>(entitiesAddress)
+  const pages = Array.from({ length: mostEntities / 100 }, (_, at) => at)
+  const entities: Declared[] = []
+  for (const page of pages) {
+    const found = (await list.page(page, 100, signal)).items
+    entities.push(...found.filter(({ read, write }) => read === rule || write === rule))
+    if (found.length < 100) break
+  }
+  const query = JSON.stringify(['~', 'readers', literally(`"reader": ${JSON.stringify(rule)}`)])
+  const opened = await loadPage('items', { query, limit: listed }, signal)
+  return { rule, entities, condition: items, ...opened }
+}
+
+/** What members of a group may read or write because of it: collections of records, and items. */
+export function Opens({ group }: { readonly group: string }): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadOpened(group, signal), [group])
+  if (problem) return <ProblemView problem={problem} retry={reload} />
+  if (!value) return <Loading lines={2} />
+  const { rule, entities, records, total, condition } = value
+  if (entities.length === 0 && total === 0) return <p class="soft">{a('group.opens.none')}</p>
+  const titleOf = ({ title, identifier }: DataRecord) => cut(String(title ?? identifier), 200)
+  return (
+    <ul class="stack">
+      {entities.map(({ name, read, write }) => (
+        <li key={name}>
+          <a href={href(adminPath(name))}>
+            <bdi>{tOf('entity', name)}</bdi>
+          </a>{' '}
+          <span class="soft small">
+            {a(
+              read !== rule ? 'group.opens.write' : write === rule ? 'group.opens.both' : 'group.opens.read',
+            )}
+          </span>
+        </li>
+      ))}
+      {records.map(item => (
+        <li key={String(item.uuid)}>
+          <a href={href(itemPath(String(item.uuid)))}>
+            <bdi>{titleOf(item)}</bdi>
+          </a>{' '}
+          <span class="soft small">{a('group.opens.item')}</span>
+        </li>
+      ))}
+      {total > records.length && (
+        <li>
+          <a href={href(withQuery('entities/items', { q: condition }))}>
+            {a('group.opens.all', { n: total })}
+          </a>
+        </li>
+      )}
+    </ul>
+  )
+}

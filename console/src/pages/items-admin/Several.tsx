@@ -1,0 +1,139 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { DataRecord } from '../../entities.ts'
+import { a, aOf } from '../../i18n/admin.ts'
+import { formatNumber, t } from '../../i18n/i18n.ts'
+import { Trash2, Users } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { Finder } from '../../parts/Finder.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { type Group, groups } from '../groups/groups.ts'
+import { addPolicy, deleteItem, deletePolicy, loadPolicies } from './items.ts'
+import { anybody, loggedIn } from './Policies.tsx'
+
+/** What can be done with the chosen items of a page at once. */
+export function Several({
+  chosen,
+  onDone,
+}: {
+  readonly chosen: readonly DataRecord[]
+  /** Called when something was done, with the items that failed. */
+  readonly onDone: (failed: ReadonlySet<string>) => void
+}): JSX.Element | null {
+  const [open, setOpen] = useState<'readers' | 'delete'>()
+  if (chosen.length === 0) return null
+  const n = chosen.length
+  /** Goes through all items, one after the other, and remembers those that failed. */
+  const forEach = async (work: (uuid: string) => Promise<unknown>, said: 'readers' | 'deleted') => {
+    const failed = new Set<string>()
+    let problem: unknown
+    for (const { uuid } of chosen)
+      try {
+        await work(String(uuid))
+      } catch (error) {
+        failed.add(String(uuid))
+        problem = error
+      }
+    if (failed.size === n) throw problem
+    if (failed.size > 0) toast(a('several.failed', { n: failed.size, all: formatNumber(n) }), 'bad')
+    else toast(a(`several.${said}`, { n }))
+    onDone(failed)
+  }
+  return (
+    <section class="several" aria-label={a('several.chosen', { n })}>
+      <strong>{a('several.chosen', { n })}</strong>
+      <button type="button" class="button" onClick={() => setOpen('readers')}>
+        <Icon of={Users} />
+        {a('several.read')}
+      </button>
+      <button type="button" class="button danger" onClick={() => setOpen('delete')}>
+        <Icon of={Trash2} />
+        {t('delete')}
+      </button>
+      {open === 'readers' && (
+        <Readers n={n} onClose={() => setOpen(undefined)} work={group => forEach(to(group), 'readers')} />
+      )}
+      {open === 'delete' && (
+        <Confirm
+          title={a('several.delete.title', { n })}
+          act={t('delete')}
+          typed={{ label: a('confirm.typed', { word: String(n) }), word: String(n) }}
+          onClose={() => setOpen(undefined)}
+          work={() => forEach(deleteItem, 'deleted')}
+        >
+          <p>{a('several.delete.help')}</p>
+        </Confirm>
+      )}
+    </section>
+  )
+}
+
+/**
+ * Opens an item to a group, or to administrators only, instead of its present readers. The new policy is added
+ * first, so that a failure leaves no item that nobody can read.
+ */
+const to = (group: string | undefined) => async (uuid: string) => {
+  const known = await loadPolicies(uuid, new AbortController().signal)
+  const reading = known.filter(({ action }) => action === 'READ')
+  const isKept = (one: (typeof reading)[number]) =>
+    one._embedded.group?.uuid === group && group !== undefined && !one.startDate && !one.endDate
+  if (group !== undefined && !reading.some(isKept))
+    await addPolicy(uuid, { group }, { action: 'READ', startDate: null, endDate: null })
+  for (const one of reading) if (!isKept(one)) await deletePolicy(one.id)
+}
+
+function Readers({
+  n,
+  work,
+  onClose,
+}: {
+  readonly n: number
+  readonly work: (group: string | undefined) => Promise<unknown>
+  readonly onClose: () => void
+}): JSX.Element {
+  const [who, setWho] = useState<'admin' | 'anybody' | 'logged-in' | 'group'>('anybody')
+  const [group, setGroup] = useState<Group>()
+  const uuids = { admin: undefined, anybody, 'logged-in': loggedIn, group: group?.uuid }
+  return (
+    <Confirm
+      tone="primary"
+      title={a('several.read')}
+      act={a('several.read.do', { n })}
+      onClose={onClose}
+      work={async () => {
+        if (who === 'group' && !group) throw new Error(a('several.read.group'))
+        await work(uuids[who])
+      }}
+    >
+      <p class="soft">{a('several.read.help')}</p>
+      <Field label={a('policies.who')}>
+        <select value={who} onChange={event => setWho(event.currentTarget.value as typeof who)}>
+          <option value="anybody">{aOf('role', 'anonymous')}</option>
+          <option value="logged-in">{aOf('role', 'eperson')}</option>
+          <option value="group">{a('rule.a-group')}</option>
+          <option value="admin">{aOf('role', 'admin')}</option>
+        </select>
+      </Field>
+      {who === 'group' &&
+        (group ? (
+          <p>
+            {a('rule.group', { name: group.name })}{' '}
+            <button type="button" class="link-button" onClick={() => setGroup(undefined)}>
+              {a('change')}
+            </button>
+          </p>
+        ) : (
+          <Finder<Group>
+            label={a('groups.search')}
+            path={`${groups}/search/byMetadata`}
+            nameOf={({ name }) => name}
+            idOf={one => one.uuid}
+            action={a('choose')}
+            onChoose={setGroup}
+          />
+        ))}
+    </Confirm>
+  )
+}

@@ -1,0 +1,61 @@
+import type { JSX } from 'preact'
+import { t } from '../../i18n/i18n.ts'
+import { Quote } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { Menu } from '../../parts/Menu.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
+import { repositoryName } from '../../settings.ts'
+import { asBibtex, asCslJson, asText, type Cited } from './citation.ts'
+import type { Item } from './load.ts'
+
+const formats = [
+  ['cite.text', asText],
+  ['cite.bibtex', asBibtex],
+  ['cite.csl', asCslJson],
+] as const
+
+/** Copies a citation of an item in one of several formats. */
+export function Cite({ item }: { readonly item: Item }): JSX.Element {
+  const cited: Cited = {
+    item,
+    repository: repositoryName,
+    address: new URL(href(`items/${item.uuid}`), location.origin).href,
+  }
+  const copy = (text: string) =>
+    navigator.clipboard.writeText(text).then(
+      () => toast(t('cite.copied')),
+      () => toast(t('cite.not-copied'), 'bad'),
+    )
+  return (
+    <Menu
+      button={
+        <>
+          <Icon of={Quote} />
+          {t('cite')}
+        </>
+      }
+    >
+      {close => (
+        <div class="cite">
+          <p>
+            <bdi>{asText(cited)}</bdi>
+          </p>
+          {formats.map(([name, write]) => (
+            <button
+              key={name}
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                close()
+                copy(write(cited)).catch(() => {})
+              }}
+            >
+              {t(name)}
+            </button>
+          ))}
+        </div>
+      )}
+    </Menu>
+  )
+}
