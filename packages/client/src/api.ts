@@ -1021,6 +1021,11 @@ export interface Schemas {
     readonly key?: string
     readonly keys?: readonly (string)[]
     readonly count?: number
+    readonly referenced?: {
+      readonly entity: string
+      readonly field: string
+      readonly keys: readonly (string)[]
+    }
     readonly process?: number
     readonly error?: string
     readonly begin?: string
