@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { commandEvent } from '../../src/cli/store.ts'
+import { administrator as manager } from '../support/clients/administrator.ts'
 import {
   administrator,
   assertFits,
@@ -89,6 +90,7 @@ testOnOne(
     await page.getByLabel('year', { exact: true }).fill('1805')
     await page.keyboard.press('Enter')
     await cell(page, 2, 'year').getByText('1805').waitFor()
+    await page.waitForFunction(() => document.activeElement?.tagName === 'TD')
     await page.keyboard.press('Delete')
     await cell(page, 2, 'year').getByText('–').waitFor()
     assert.equal((await letter(other, 2))?.year ?? null, null)
@@ -285,3 +287,33 @@ testOnOne('CO10 administrators see why records can’t be edited, and where that
   await page.waitForURL('**/admin/entities/places')
   desk.assertQuiet()
 })
+
+testOnOne(
+  'CO10 a new record has the controls, the defaults and the help that are declared of its fields',
+  async t => {
+    const { desk, page, service, other } = await open(t)
+    const root = await manager(service)
+    const fields = {
+      sender: { label: 'Who wrote it', help: 'As on the letter.', required: true },
+      place: { oneOf: ['Aarhus', 'Basel', 'Coimbra', 'Dublin', 'Évora'], default: 'Dublin' },
+    }
+    const declared = await root.send('PATCH', '/letters', { fields })
+    assert.equal(declared.status, 200, JSON.stringify(declared.body))
+    await desk.open('entities/letters')
+    await button(page, 'Edit').click()
+    await button(page, 'Add a record').click()
+    await dialog(page).getByLabel('id', { exact: true }).fill('900')
+    await dialog(page).getByText('As on the letter.').waitFor()
+    assert.equal(await dialog(page).getByLabel('place', { exact: true }).inputValue(), 'Dublin')
+    await button(dialog(page), 'Add the record').click()
+    await dialog(page).getByText('This field needs a value.').waitFor()
+    await dialog(page).getByLabel('Who wrote it', { exact: true }).fill('Somebody')
+    await dialog(page).getByLabel('place', { exact: true }).selectOption('Basel')
+    assertClean(await lookAt(desk, 'edit-declared'))
+    await button(dialog(page), 'Add the record').click()
+    await said(page, 'Record 900 is added.')
+    const { sender, place } = (await letter(other, 900)) ?? {}
+    assert.deepEqual([sender, place], ['Somebody', 'Basel'])
+    desk.assertQuiet()
+  },
+)

@@ -359,6 +359,8 @@ export const everybody: Everybody = {
   'edit.json.hint': 'JSON',
   'edit.key.hint': 'Schlüssel: unterscheidet die Datensätze',
   'edit.key.fixed': 'Der Schlüssel bleibt; für einen anderen duplizieren Sie den Datensatz.',
+  'edit.required': 'Erforderlich',
+  'edit.fault.required': 'Dieses Feld braucht einen Wert.',
   'edit.fault.integer': 'Schreiben Sie eine ganze Zahl, etwa 1904.',
   'edit.fault.number': 'Schreiben Sie eine Zahl mit Punkt, etwa 12.5.',
   'edit.fault.time': 'Schreiben Sie eine Zeit wie 2026-01-31T18:00:00Z.',

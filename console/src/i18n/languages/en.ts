@@ -348,6 +348,8 @@ export const everybody = {
   'edit.json.hint': 'JSON',
   'edit.key.hint': 'Key: tells records apart',
   'edit.key.fixed': 'The key stays; duplicate the record for another one.',
+  'edit.required': 'Needed',
+  'edit.fault.required': 'This field needs a value.',
   'edit.fault.integer': 'Write a whole number, such as 1904.',
   'edit.fault.number': 'Write a number with a point, such as 12.5.',
   'edit.fault.time': 'Write a time such as 2026-01-31T18:00:00Z.',

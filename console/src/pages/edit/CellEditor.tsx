@@ -2,7 +2,17 @@ import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { EntityField, Json } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
-import { fitsPicker, fromPicker, jsonOf, kindOf, type Typed, toPicker, typedOf } from './values.ts'
+import {
+  choicesOf,
+  fitsPicker,
+  fromPicker,
+  jsonOf,
+  kindOf,
+  nameFor,
+  toPicker,
+  type Typed,
+  typedOf,
+} from './values.ts'
 
 interface Parts {
   readonly field: EntityField
@@ -20,7 +30,8 @@ interface Parts {
 export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts): JSX.Element {
   const kind = kindOf(field, value)
   const before = typedOf(value, kind)
-  const takesKeys = kind !== 'boolean' && kind !== 'date-time'
+  const choices = choicesOf(field, before)
+  const takesKeys = !choices && kind !== 'boolean' && kind !== 'date-time'
   const [typed, setTyped] = useState<Typed>(first !== undefined && takesKeys ? first : before)
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
@@ -65,7 +76,7 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
   }
   const common = {
     ref: control,
-    'aria-label': field.name,
+    'aria-label': nameFor(field),
     'aria-invalid': fault === undefined ? undefined : ('true' as const),
     'aria-busy': busy,
     title: fault,
@@ -77,15 +88,18 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
   }
   return (
     <span class="cell-editor">
-      {kind === 'boolean' ? (
+      {choices || kind === 'boolean' ? (
         <select
           {...common}
           value={typed ?? ''}
           onChange={event => setTyped(event.currentTarget.value === '' ? null : event.currentTarget.value)}
         >
           <option value="">{t('edit.null')}</option>
-          <option value="true">{t('yes')}</option>
-          <option value="false">{t('no')}</option>
+          {(choices ?? ['true', 'false']).map(one => (
+            <option key={one} value={one}>
+              {kind === 'boolean' ? t(one === 'true' ? 'yes' : 'no') : one}
+            </option>
+          ))}
         </select>
       ) : kind === 'date-time' && fitsPicker(typed) ? (
         <input

@@ -2,7 +2,17 @@ import type { JSX } from 'preact'
 import type { EntityField } from '../../entities.ts'
 import { t, tOf, zone } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
-import { type Fault, fitsPicker, fromPicker, type Kind, markedLine, type Typed, toPicker } from './values.ts'
+import {
+  choicesOf,
+  type Fault,
+  fitsPicker,
+  fromPicker,
+  type Kind,
+  markedLine,
+  nameFor,
+  type Typed,
+  toPicker,
+} from './values.ts'
 
 interface Parts {
   readonly field: EntityField
@@ -28,7 +38,7 @@ export function FieldInput(parts: Parts): JSX.Element {
   return (
     <div class="edited-field" data-field={field.name} onFocusOut={onLeave}>
       <Field
-        label={kind === 'date-time' ? `${field.name} (${zone})` : field.name}
+        label={kind === 'date-time' ? `${nameFor(field)} (${zone})` : nameFor(field)}
         hint={
           isFixed ? (
             t('edit.key.fixed')
@@ -38,7 +48,7 @@ export function FieldInput(parts: Parts): JSX.Element {
         }
         fault={said}
       >
-        {controlFor(kind, typed, isFixed, onTyped)}
+        {controlFor(kind, typed, isFixed, onTyped, choicesOf(field, typed))}
       </Field>
       {place}
     </div>
@@ -50,6 +60,7 @@ function controlFor(
   typed: Typed,
   isFixed: boolean,
   onTyped: (typed: Typed) => void,
+  choices: readonly string[] | undefined,
 ): JSX.Element {
   const value = typed ?? ''
   const common = {
@@ -60,6 +71,17 @@ function controlFor(
   }
   const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
     onTyped(currentTarget.value)
+  if (choices)
+    return (
+      <select value={value} disabled={isFixed} onChange={event => onTyped(event.currentTarget.value || null)}>
+        <option value="">{t('edit.null')}</option>
+        {choices.map(one => (
+          <option key={one} value={one}>
+            {kind === 'boolean' ? t(one === 'true' ? 'yes' : 'no') : one}
+          </option>
+        ))}
+      </select>
+    )
   switch (kind) {
     case 'boolean':
       return (
@@ -129,17 +151,19 @@ function Hint({
   isKey,
   onTyped,
 }: Pick<Parts, 'field' | 'kind' | 'typed' | 'isKey' | 'onTyped'>): JSX.Element {
-  const isText = kind === 'text' || kind === 'long' || kind === 'list'
+  const isText = !field.oneOf && (kind === 'text' || kind === 'long' || kind === 'list')
   const how = kind === 'list' ? t('edit.list.hint') : kind === 'json' ? t('edit.json.hint') : undefined
   return (
     <>
+      {field.help !== undefined && <bdi>{field.help}</bdi>}
       <span>{isKey ? t('edit.key.hint') : (how ?? tOf('type', field.type))}</span>
+      {field.required && <span>{t('edit.required')}</span>}
       {isText && typed === '' && <span>{t(kind === 'list' ? 'edit.list.empty' : 'edit.text.empty')}</span>}
       {isText && typed !== null && !isKey && (
         <button
           type="button"
           class="link-button"
-          aria-label={t('edit.null.of', { name: field.name })}
+          aria-label={t('edit.null.of', { name: nameFor(field) })}
           onClick={() => onTyped(null)}
         >
           {t('edit.null.do')}

@@ -57,7 +57,10 @@ export function RecordForm(parts: Parts): JSX.Element {
       : 'new'
   const draft = useDraft(`record.${entity.name}.${of}${lost ? ' lost' : ''}`, '')
   const [isDraft] = useState(draft.value !== '')
-  const start: Draft = { over: stored, edits: lost?.edits ?? (copied ? editsOf(entity, copied) : {}) }
+  const start: Draft = {
+    over: stored,
+    edits: lost?.edits ?? (copied ? editsOf(entity, copied) : stored ? {} : defaultsOf(entity)),
+  }
   const { over, edits } = readDraft(draft.value) ?? start
   const before = useMemo(
     () => (over ? writtenIn(over.text) : copied ? writtenIn(copied.text) : {}),
@@ -85,6 +88,9 @@ export function RecordForm(parts: Parts): JSX.Element {
   const faultOf = (name: string, kind: Kind): Fault | undefined => {
     const typed = typedIn(name, kind)
     if (!over && keys.includes(name) && (typed ?? '').trim() === '') return { key: 'edit.fault.key' }
+    const isRequired = entity.fields.some(field => field.name === name && field.required)
+    if (isRequired && (typed ?? '').trim() === '' && (!over || Object.hasOwn(edits, name)))
+      return { key: 'edit.fault.required' }
     const json = Object.hasOwn(edits, name) ? jsonOf(typed, kind) : ''
     return typeof json === 'string' ? undefined : json
   }
@@ -214,6 +220,12 @@ export function RecordForm(parts: Parts): JSX.Element {
     </form>
   )
 }
+
+/** What a new record begins with. */
+const defaultsOf = ({ fields }: Entity): Edits =>
+  Object.fromEntries(
+    fields.flatMap(field => (field.default === undefined ? [] : [[field.name, String(field.default)]])),
+  )
 
 /** What a copy begins with: all values but those of the key. */
 function editsOf(entity: Entity, { text }: Stored): Edits {

@@ -12,7 +12,7 @@ import { Value } from '../../parts/Value.tsx'
 import { nameField } from '../entity/view.ts'
 import { FieldInput } from './FieldInput.tsx'
 import { changed } from './undo.ts'
-import { jsonOf, kindOf, type Typed } from './values.ts'
+import { jsonOf, kindOf, nameFor, type Typed } from './values.ts'
 import { type Changed, changeSeveral, type Several, undoSeveral } from './writing.ts'
 
 interface Parts {
@@ -92,7 +92,7 @@ export function SeveralDialog({ entity, several, what, onClose }: Parts): JSX.El
               <option value="">{t('several.field.none')}</option>
               {fields.map(one => (
                 <option key={one.name} value={one.name}>
-                  {one.name}
+                  {nameFor(one)}
                 </option>
               ))}
             </select>

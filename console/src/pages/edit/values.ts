@@ -24,10 +24,11 @@ export interface Fault {
 const long = 80
 
 /** @param value the value that the editor begins with, which decides how much room it gets */
-export function kindOf({ type, list }: EntityField, value: unknown): Kind {
+export function kindOf({ type, list, format }: EntityField, value: unknown): Kind {
   if (type === 'json') return list && isListOfLines(value) ? 'list' : 'json'
   if (type !== 'text') return type
-  return typeof value === 'string' && (value.length > long || value.includes('\n')) ? 'long' : 'text'
+  const isLong = typeof value === 'string' && (value.length > long || value.includes('\n'))
+  return isLong || format === 'paragraphs' ? 'long' : 'text'
 }
 
 /** True for no value, and for a list of texts of which each fits into a line. */
@@ -106,6 +107,16 @@ const placeOf = (text: string, line: number, column: number): number =>
     .reduce((sum, one) => sum + one.length + 1, 0) +
   column -
   1
+
+/** The name of a field for people, with its unit. */
+export const nameFor = ({ name, label, unit }: EntityField): string =>
+  unit === undefined ? (label ?? name) : `${label ?? name} (${unit})`
+
+/** The values that a field may have, as they are typed; undefined: any. What it has now is one of them. */
+export function choicesOf({ oneOf }: EntityField, now: Typed): readonly string[] | undefined {
+  const choices = oneOf?.map(String)
+  return choices && now !== null && !choices.includes(now) ? [now, ...choices] : choices
+}
 
 /** The line of a fault, and under it a mark at its place. */
 export function markedLine(text: string, at: number): string {
