@@ -14,6 +14,8 @@ export interface Declarations {
   readonly lists?: ReadonlySet<string>
   /** What a recipe makes of fields of JSON; those of tables have their shape before they are staged. */
   readonly shaping?: Shaping
+  /** True if declared fields may be missing. */
+  readonly mayLack?: boolean
 }
 
 /** An import's findings about a field. */
@@ -130,9 +132,10 @@ export class FieldList {
    * @throws ImportError if a declaration names a field that doesn't exist, or a collation one that isn't text
    */
   checkDeclarations(): void {
-    const { types, collations } = this.#declarations
-    for (const name of types.keys()) this.place(name, 'the field')
-    for (const name of collations.keys()) {
+    const { types, collations, mayLack = false } = this.#declarations
+    const named = (names: Iterable<string>) => [...names].filter(name => !mayLack || this.has(name))
+    for (const name of named(types.keys())) this.place(name, 'the field')
+    for (const name of named(collations.keys())) {
       const { type } = fieldOf(this.#statistics[this.place(name, 'the field')] as FieldStatistics)
       if (type !== 'text')
         throw new ImportError(

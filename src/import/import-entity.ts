@@ -12,7 +12,7 @@ import type { ReadRecord } from './json-lines.ts'
 import { agreedTo, effectOf, type Loss, lossRefused } from './loss.ts'
 import { addAll, readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type ReadingOptions, type Seen, withLooks } from './reading-options.ts'
-import { shapingOf } from './shapes.ts'
+import { declaredBy } from './shapes.ts'
 import { type GivenFile, openSource, unlessWrapped } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
 
@@ -134,7 +134,7 @@ export async function importStaged(
   const start = performance.now()
   const staging = createStaging(
     temporaryName(entities),
-    { types, collations, ...(lists && { lists }), ...(reading && { shaping: shapingOf(reading) }) },
+    { types, collations, ...(lists && { lists }), ...declaredBy(reading) },
     [key].flat(),
     entities.keepsFields,
   )

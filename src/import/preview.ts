@@ -14,7 +14,7 @@ import { type Effect, effectOf, type Loss } from './loss.ts'
 import { readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type Seen, withLooks } from './reading-options.ts'
 import { importedEntity } from './revise-entity.ts'
-import { shapingOf } from './shapes.ts'
+import { declaredBy } from './shapes.ts'
 import { type Format, type GivenFile, openSource, type Source, unlessWrapped } from './source.ts'
 import { createStaging } from './staging.ts'
 
@@ -113,7 +113,7 @@ async function ofAll(
   let whole: readonly Findings[] | undefined
   const staging = createStaging(
     temporaryName(entities),
-    { types, collations, ...(reading && { shaping: shapingOf(reading) }) },
+    { types, collations, ...declaredBy(reading) },
     [key].flat(),
   )
   try {
