@@ -183,7 +183,8 @@ export async function importStaged(
         ...(declare && { declare }),
         ...(recipe !== undefined && { recipe }),
       },
-      recordsWith(written, staged),
+      // The records are compared again if the entity changes before they are published.
+      recordsWith(written, staged, replaces !== undefined || replace),
       event,
     )
     if (rule === undefined) {
@@ -224,9 +225,13 @@ const reportStep = 1_000
  * Iterates over the records and reports progress. All records together count as much as the ranks of one
  * field, which are written after them.
  */
-function* recordsWith(written: (share: number) => void, { count, fields, records }: Staged) {
+function* recordsWith(
+  written: (share: number) => void,
+  { count, fields, records }: Staged,
+  isLast: boolean,
+) {
   let n = 0
-  for (const record of records(true)) {
+  for (const record of records(isLast)) {
     if (n++ % reportStep === 0) written(n / Math.max(count, 1) / (fields.length + 1))
     yield record
   }
