@@ -10,9 +10,9 @@ import { createCommand, fieldsCommand } from './entity-create.ts'
 import { fieldCommand } from './entity-field.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { Failure, Misuse } from './failures.ts'
-import { recipeOfFile } from './import.ts'
-import { type Json, jsonOption, printable, say, sayList, sayResult, table } from './output.ts'
+import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
 import { parseReadRule, readRule } from './read-rule.ts'
+import { recipeCommand } from './recipe.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel entity …`: the entities that can be queried. */
@@ -261,29 +261,6 @@ function parseWriteRule(rule: string): WriteRule {
     throw new Misuse('<rule> takes nobody, eperson, admin or group:<name>: records are written by epersons')
   return parsed
 }
-
-/** `carrel entity recipe`: how the next file of an entity is read (D16). */
-const recipeCommand = (): Command =>
-  new Command('recipe')
-    .argument('<name>', 'an imported entity')
-    .description('Print the recipe by which the next file of an entity is read, replace it, or remove it.')
-    .option('--set <file>', 'keep the recipe of this file')
-    .option('--remove', 'keep none: the next file is read as it looks')
-    .action((name: string, { set, remove = false }: { set?: string; remove?: boolean }) => {
-      if (set !== undefined && remove) throw new Misuse('--set and --remove are two commands')
-      const recipe = set === undefined ? null : recipeOfFile(set)
-      return withStore(async ({ entities }) => {
-        const entity = requireImported(name, (await entities.all()).get(name))
-        if (set === undefined && !remove) {
-          if (!entity.recipe)
-            throw new Failure(`${name} has no recipe; \`carrel import --recipe <file>\` keeps one`)
-          say(JSON.stringify(entity.recipe, null, 2))
-          return
-        }
-        if (!(await entities.describe(name, { recipe }, commandEvent('entity.change')))) throw unknown(name)
-        say(recipe ? `The next file of ${name} is read by this recipe.` : `${name} has no recipe any more.`)
-      })
-    })
 
 interface Options extends Json {
   readonly none?: boolean

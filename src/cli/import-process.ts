@@ -36,7 +36,7 @@ async function work(
     )
   const input = { name: file, descriptor: fileDescriptor, ...(format && { format }) }
   const { kind, key, read, replace, chosen } = asked
-  const { types, collations, reading } = optionsOf(chosen.recipe)
+  const { types, collations, reading } = optionsOf(chosen)
   if (asked.preview) {
     const change = kind === 'import' ? {} : { kind }
     return report(

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Command, InvalidArgumentError } from 'commander'
 import { percent } from '../admin/processes/processes.ts'
 import type { ChangeKind } from '../import/change-plan.ts'
@@ -10,19 +9,18 @@ import { type Loss, lossInWords } from '../import/loss.ts'
 import * as options from '../import/options.ts'
 import { preview } from '../import/preview.ts'
 import type { HowRead } from '../import/reading-options.ts'
-import { chooseRecipe, keptBy, optionsOf, parseRecipe } from '../import/recipe.ts'
+import { chooseRecipe, keptBy, optionsOf } from '../import/recipe.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import { Interrupted } from '../lib/errors.ts'
-import { systemReason } from '../lib/system-errors.ts'
 import type { Entity, FieldType } from '../model/entities.ts'
 import type { Run } from '../model/processes.ts'
-import type { Recipe } from '../model/recipes.ts'
-import { Failure, Misuse } from './failures.ts'
+import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { describe, describeChanges, describePreview, wayOf } from './import-report.ts'
 import { asProcess, showProgress } from './long-work.ts'
 import { say } from './output.ts'
 import { entityReadOption, entityRule, parseReadRule } from './read-rule.ts'
+import { recipeOfFile } from './recipe.ts'
 import { commandEvent, withStoreOrNew } from './store.ts'
 
 interface Options {
@@ -132,7 +130,7 @@ function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
       const path = file === '-' ? file : givenPath(file)
       const before = (await entities.all()).get(options.entity)
       const chosen = chooseRecipe(given, flagsOf(options), before?.recipe)
-      const { types, collations, reading } = optionsOf(chosen.recipe)
+      const { types, collations, reading } = optionsOf(chosen)
       const kept = chosen.recipe.key ?? (chosen.isKept ? [keyOf(before)].flat() : undefined)
       const keys = options.key ?? (kind === undefined || given ? kept : undefined)
       if (kind === undefined && keys === undefined)
@@ -198,23 +196,6 @@ function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
       process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     }
   })
-}
-
-/** @throws Failure for a file that is not a recipe */
-export function recipeOfFile(path: string): Recipe {
-  let text: string
-  try {
-    text = readFileSync(givenPath(path), 'utf8')
-  } catch (error) {
-    throw new Failure(`${path} can't be read (${systemReason(error) ?? error})`, { cause: error })
-  }
-  try {
-    return parseRecipe(text)
-  } catch (error) {
-    if (error instanceof options.OptionFault)
-      throw new Failure(`${path} is not a recipe. ${error.message.replace(/\.$/, '')}`, { cause: error })
-    throw error
-  }
 }
 
 const keyOf = (entity: Entity | undefined): Entity['key'] => entity?.key ?? []

@@ -21,6 +21,8 @@ export interface Declarations {
   /** Fields whose values must differ, and those whose values are looked up. */
   readonly unique?: readonly string[]
   readonly looked?: readonly string[]
+  /** True if declared fields may be missing. */
+  readonly mayLack?: boolean
 }
 
 /** An import's findings about a field. */
@@ -137,9 +139,11 @@ export class FieldList {
    * @throws ImportError if a declaration names a field that doesn't exist, or a collation one that isn't text
    */
   checkDeclarations(): void {
-    const { types, held, collations } = this.#declarations
-    for (const name of types.keys()) if (!held?.has(name)) this.place(name, 'the field')
-    for (const name of collations.keys()) {
+    const { types, held, collations, mayLack = false } = this.#declarations
+    const named = (names: Iterable<string>) =>
+      [...names].filter(name => !(mayLack || held?.has(name)) || this.has(name))
+    for (const name of named(types.keys())) this.place(name, 'the field')
+    for (const name of named(collations.keys())) {
       const { type } = fieldOf(this.#statistics[this.place(name, 'the field')] as FieldStatistics)
       if (type !== 'text')
         throw new ImportError(

@@ -13,7 +13,7 @@ import type { ReadRecord } from './json-lines.ts'
 import { agreedTo, effectOf, type Loss, lossRefused } from './loss.ts'
 import { addAll, readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type ReadingOptions, type Seen, withLooks } from './reading-options.ts'
-import { shapingOf } from './shapes.ts'
+import { declaredBy } from './shapes.ts'
 import { type GivenFile, openSource, unlessWrapped } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
 
@@ -138,13 +138,7 @@ export async function importStaged(
   const held = replaces === undefined ? heldBy(await entities.all(), name, types) : undefined
   const staging = createStaging(
     temporaryName(entities),
-    {
-      types,
-      collations,
-      ...(lists && { lists }),
-      ...(reading && { shaping: shapingOf(reading) }),
-      ...held?.declarations,
-    },
+    { types, collations, ...(lists && { lists }), ...declaredBy(reading), ...held?.declarations },
     [key].flat(),
     entities.keepsFields,
   )
@@ -202,7 +196,8 @@ export async function importStaged(
         ...(declare && { declare }),
         ...(recipe !== undefined && { recipe }),
       },
-      recordsWith(written, staged),
+      // The records are compared again if the entity changes before they are published.
+      recordsWith(written, staged, replaces !== undefined || replace),
       event,
     )
     if (rule === undefined) {
@@ -243,9 +238,13 @@ const reportStep = 1_000
  * Iterates over the records and reports progress. All records together count as much as the ranks of one
  * field, which are written after them.
  */
-function* recordsWith(written: (share: number) => void, { count, fields, records }: Staged) {
+function* recordsWith(
+  written: (share: number) => void,
+  { count, fields, records }: Staged,
+  isLast: boolean,
+) {
   let n = 0
-  for (const record of records(true)) {
+  for (const record of records(isLast)) {
     if (n++ % reportStep === 0) written(n / Math.max(count, 1) / (fields.length + 1))
     yield record
   }

@@ -15,7 +15,7 @@ import { type Effect, effectOf, type Loss } from './loss.ts'
 import { readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type Seen, withLooks } from './reading-options.ts'
 import { importedEntity } from './revise-entity.ts'
-import { shapingOf } from './shapes.ts'
+import { declaredBy } from './shapes.ts'
 import { type Format, type GivenFile, openSource, type Source, unlessWrapped } from './source.ts'
 import { createStaging } from './staging.ts'
 
@@ -115,7 +115,7 @@ async function ofAll(
   const held = heldBy(await entities.all(), options.name, types)
   const staging = createStaging(
     temporaryName(entities),
-    { collations, ...(reading && { shaping: shapingOf(reading) }), ...held.declarations },
+    { collations, ...declaredBy(reading), ...held.declarations },
     [key].flat(),
   )
   try {

@@ -18,6 +18,8 @@ export interface ReadingOptions {
   readonly empty?: readonly string[]
   /** Rules for fields, by their names in the file. */
   readonly fields?: ReadonlyMap<string, FieldRecipe>
+  /** True if the file may lack fields that are declared, because a recipe is for many files. */
+  readonly mayLack?: boolean
 }
 
 /** The encoding and delimiter with which a file was read. */

@@ -239,15 +239,12 @@ export interface RecipeOptions {
   readonly reading: ReadingOptions
 }
 
-/** Returns the options of the pipeline that a recipe stands for. */
-export function optionsOf({
-  delimiter,
-  encoding,
-  decimalComma,
-  dayFirst,
-  empty,
-  fields = {},
-}: Recipe): RecipeOptions {
+/**
+ * Returns the options of the pipeline that a recipe stands for. Options that are given alone name fields of this
+ * file; a recipe is for many files, which may lack some.
+ */
+export function optionsOf({ recipe, isGiven, isKept }: ChosenRecipe): RecipeOptions {
+  const { delimiter, encoding, decimalComma, dayFirst, empty, fields = {} } = recipe
   const types = new Map<string, FieldType>()
   const collations = new Map<string, string>()
   const all = Object.entries(fields)
@@ -263,6 +260,7 @@ export function optionsOf({
     types,
     collations,
     reading: {
+      ...((isGiven || isKept) && { mayLack: true }),
       ...(separates && { delimiter: separates }),
       ...(isIn && { encoding: isIn }),
       ...(decimalComma && { decimalComma }),

@@ -24,10 +24,17 @@ export interface Shape {
 
 export type Shaping = Pick<ReadingOptions, 'empty' | 'fields'>
 
-/** Returns the part of the options that threads need. */
-export const shapingOf = ({ empty, fields }: ReadingOptions): Shaping => ({
-  ...(empty && { empty }),
-  ...(fields && { fields }),
+/** Returns the declarations that reading options make. */
+export const declaredBy = ({
+  empty,
+  fields,
+  mayLack,
+}: ReadingOptions = {}): {
+  readonly shaping: Shaping
+  readonly mayLack: boolean
+} => ({
+  shaping: { ...(empty && { empty }), ...(fields && { fields }) },
+  mayLack: mayLack ?? false,
 })
 
 /** Returns a function that gives the shape of a field by its name in the file; undefined if a recipe changes none. */

@@ -140,12 +140,6 @@ export const ProblemBody = named(
     key: Type.Optional(Type.String({ description: 'Of several records: the one that is refused.' })),
     keys: Type.Optional(Type.Array(text, { description: 'The records that have changed.' })),
     count: Type.Optional(Type.Integer({ minimum: 0, description: 'How many records the query finds.' })),
-    referenced: Type.Optional(
-      Type.Object(
-        { entity: text, field: text, keys: Type.Array(text) },
-        { additionalProperties: false, description: 'The records that reference this one.' },
-      ),
-    ),
     process: Type.Optional(Type.Integer({ description: 'The process that is in the way.' })),
     error: Type.Optional(Type.String({ description: 'The same as `detail`, for clients of PuppetDB.' })),
     begin: Type.Optional(uri),

@@ -88,6 +88,12 @@ test('D16 a recipe is kept with the entity, used again unless options say otherw
   assert.deepEqual(await list(service.client(), 'works'), wanted)
   assert.deepEqual([again.result?.unchanged, again.result?.replaced], [3, 0])
 
+  // A file may lack fields that the recipe names: what goes is told, and refused, as ever.
+  const less = 'Nr;Preis\n1;1.234,50\n2;n/a\n3;–\n'
+  assert.match((await root.imports('/works/import', less, csv)).fault ?? '', /lose 2 of its 4 fields/)
+  const wrong = await root.imports('/works/import?type=Year=integer&key=Nr', table, csv)
+  assert.match(wrong.fault ?? '', /no record has the field "Year"/)
+
   // Options of its own leave the recipe aside, and in place.
   const plain = await root.imports('/works/import?type=Nr=text&key=Nr&replace=true', table, csv)
   assert.equal(plain.state, 'completed', plain.fault ?? '')

@@ -1050,11 +1050,6 @@ export interface Schemas {
     readonly key?: string
     readonly keys?: readonly (string)[]
     readonly count?: number
-    readonly referenced?: {
-      readonly entity: string
-      readonly field: string
-      readonly keys: readonly (string)[]
-    }
     readonly process?: number
     readonly error?: string
     readonly begin?: string

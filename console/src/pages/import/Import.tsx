@@ -22,8 +22,6 @@ import {
   guessKey,
   isName,
   nameFrom,
-  type Preview,
-  preview,
   sentRecipe,
   takesMuch,
   type Wanted,
@@ -32,6 +30,7 @@ import { KeptRecipe } from './KeptRecipe.tsx'
 import { Look } from './Look.tsx'
 import { LossInWords } from './LossInWords.tsx'
 import { Options } from './Options.tsx'
+import { pause, useChecks } from './use-checks.ts'
 import './import.css'
 
 interface Sent {
@@ -41,9 +40,6 @@ interface Sent {
 
 const start: Wanted = { entity: '', mode: 'replace', read: '', recipe: {} }
 
-/** Time in ms after a change before the file is checked again. */
-const pause = 300
-
 /** Imports a file as records. The service previews it first, and nothing changes until the user confirms. */
 function Import(): JSX.Element {
   const fixed = query.value.get('entity') ?? ''
@@ -51,9 +47,7 @@ function Import(): JSX.Element {
   const [wanted, setWanted] = useState<Wanted>({ ...start, entity: fixed })
   const [sent, setSent] = useState<Sent>()
   const [sending, setSending] = useState<{ readonly file: File; readonly done: number }>()
-  const [seen, setSeen] = useState<{ readonly of: string; readonly preview: Preview }>()
   const [round, setRound] = useState(0)
-  const [problem, setProblem] = useState<unknown>()
   const [process, setProcess] = useState<{ readonly id: string; readonly ended: boolean }>()
   const [asking, setAsking] = useState(false)
   const stopper = useStopper()
@@ -77,38 +71,14 @@ function Import(): JSX.Element {
   const isKnown = known !== undefined && known.name === wanted.entity
   /** What a preview depends on: neither the readers nor the name of something new. */
   const asked = JSON.stringify([sent?.upload, wanted.mode, sentRecipe(wanted), isKnown && known.name, round])
-  const leaving = useRef(new AbortController())
-  useEffect(() => () => leaving.current.abort(), [])
-  const running = useRef<Promise<void>>(Promise.resolve())
-  useEffect(() => {
-    if (!sent || fault !== undefined || seen?.of === asked) return
-    let isLatest = true
-    const check = async () => {
-      if (!isLatest) return
-      setProblem(undefined)
-      try {
-        const found = await preview(wanted, sent.upload, leaving.current.signal)
-        if (isLatest) setSeen({ of: asked, preview: found })
-      } catch (error) {
-        if (isLatest && !leaving.current.signal.aborted) setProblem(error)
-      }
-    }
-    // The service reads an upload for one request at a time.
-    const timer = setTimeout(() => {
-      running.current = running.current.then(check)
-    }, pause)
-    return () => {
-      isLatest = false
-      clearTimeout(timer)
-    }
-  }, [asked, fault === undefined])
+  const { seen, problem, forget } = useChecks(wanted, sent?.upload, asked, fault === undefined)
 
   const chosen = useRef<File | undefined>(undefined)
   const take = useWork(async () => {
     const file = chosen.current
     if (!file) return
     const signal = stopper.begin()
-    setSeen(undefined)
+    forget()
     setSent(undefined)
     setProcess(undefined)
     setSending({ file, done: 0 })
@@ -137,7 +107,7 @@ function Import(): JSX.Element {
   const begin = useWork(() => beginNow(false))
   const restart = () => {
     setSent(undefined)
-    setSeen(undefined)
+    forget()
     setProcess(undefined)
     setKnown(undefined)
     setWanted({ ...start, entity: fixed })
