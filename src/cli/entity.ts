@@ -5,10 +5,10 @@ import type { Entity, WriteRule } from '../model/entities.ts'
 import { relationsOf } from '../model/relations.ts'
 import { defaultConditionOf } from '../query/check/check.ts'
 import { QueryError } from '../query/language/node.ts'
-import type { RecordEntity } from '../storage/entities.ts'
 import { createCommand, fieldsCommand } from './entity-create.ts'
 import { fieldCommand } from './entity-field.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
+import { requireImported, restoreCommand, versionsCommand } from './entity-versions.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
 import { parseReadRule, readRule } from './read-rule.ts'
@@ -157,74 +157,6 @@ function shortened(value: unknown): string {
 
 const unknown = (name: string) =>
   new Failure(`there is no imported or exposed entity ${name}; \`carrel entity list\` shows all entities`)
-
-/** `carrel entity versions`: what imports have replaced and can be restored (D15). */
-const versionsCommand = (): Command =>
-  new Command('versions')
-    .argument('<name>', 'an imported entity')
-    .description('List the versions of an entity that imports have replaced and that can be restored.')
-    .option('--json', 'print JSON, with the fields')
-    .action((name: string, { json }: Json) =>
-      withStore(async ({ entities }) => {
-        requireImported(name, (await entities.all()).get(name))
-        const list = await entities.versions(name)
-        sayList(json, list, () =>
-          table(
-            ['VERSION', 'RECORDS', 'FIELDS', 'MEGABYTES', 'REPLACED', 'BY', 'KEPT UNTIL'],
-            list.map(({ id, records, fields, bytes, replaced, replacedBy, until }) => [
-              ...[id, records, fields.length, Math.ceil(bytes / 1024 / 1024)],
-              ...[replaced, replacedBy, until],
-            ]),
-          ),
-        )
-      }),
-    )
-
-/** `carrel entity restore`: gives an entity the records, fields and key of a kept version (D15). */
-const restoreCommand = (): Command =>
-  new Command('restore')
-    .argument('<name>', 'an imported entity')
-    .argument('<version>', 'its number, as `carrel entity versions` lists it', versionNumber)
-    .description('Undo an import: restore a version of an entity. The version that it has now is kept.')
-    .option(...jsonOption)
-    .action((name: string, version: number, { json }: Json) =>
-      withStore(async ({ entities }) => {
-        requireImported(name, (await entities.all()).get(name))
-        const start = performance.now()
-        const done = await entities.restore(name, version, commandEvent('entity.restore'))
-        if (done !== 'restored')
-          throw new Failure(
-            `${name} has no version ${version}, or not any more; \`carrel entity versions ${name}\` lists those that it has`,
-          )
-        const milliseconds = Math.round(performance.now() - start)
-        const { source } = requireImported(name, (await entities.all()).get(name))
-        const [kept] = await entities.versions(name)
-        sayResult(
-          json,
-          { name, version, records: source.count, kept: kept?.id ?? null, milliseconds },
-          [
-            `${name} has version ${version} again: ${source.count.toLocaleString('en')} records, in ${(milliseconds / 1000).toFixed(2)} s.`,
-            ...(kept
-              ? [`\`carrel entity restore ${name} ${kept.id}\` undoes that until ${kept.until}.`]
-              : []),
-          ].join('\n'),
-        )
-      }),
-    )
-
-function versionNumber(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new Misuse('<version> takes a number, such as 12')
-  return Number(text)
-}
-
-/** @throws Failure unless it is an imported entity */
-function requireImported(name: string, entity: Entity | undefined): RecordEntity {
-  if (!entity)
-    throw new Failure(`there is no imported entity ${name}; \`carrel entity list\` shows all entities`)
-  if (entity.source.kind !== 'records')
-    throw new Failure(`${name} holds no imported records, and only those have versions`)
-  return entity as RecordEntity
-}
 
 const nobody = 'nobody'
 

@@ -1,4 +1,6 @@
-import type { Entity, Field, FieldType } from './entities.ts'
+import type { DeclaredField, Entity, Field, FieldDeclaration, FieldFormat, FieldType } from './entities.ts'
+
+export type { DeclaredField, FieldDeclaration, FieldFormat, PlainValue } from './entities.ts'
 
 /** What administrators declare of fields (docs/decisions/0076): how values are shown, and what they must be. */
 
@@ -20,38 +22,7 @@ export const fieldFormats = {
   paragraphs: ['text'],
   /** JSON as a tree, also within a text. */
   json: ['json', 'text'],
-} as const satisfies Readonly<Record<string, readonly FieldType[]>>
-
-export type FieldFormat = keyof typeof fieldFormats
-
-/** A value that can be declared: a default, or one of a list. */
-export type PlainValue = string | number | boolean
-
-/** Members are present only if they are declared. */
-export interface FieldDeclaration {
-  /** The name that people read. */
-  readonly label?: string
-  /** What the field holds, in words for people. */
-  readonly help?: string
-  /** The unit of numbers, such as `mm`. */
-  readonly unit?: string
-  readonly format?: FieldFormat
-  /** Present, and true, only if every record needs a value. */
-  readonly required?: true
-  /** The value of a record that comes without one. */
-  readonly default?: PlainValue
-  /** Present, and true, only if no two records may have the same value. */
-  readonly unique?: true
-  /** The only values that records may have. */
-  readonly oneOf?: readonly PlainValue[]
-  /** The entity that has a record with the value as its key. */
-  readonly references?: string
-}
-
-/** The declaration of a field by its name. The entity may lack the field at the moment. */
-export interface DeclaredField extends FieldDeclaration {
-  readonly name: string
-}
+} as const satisfies Readonly<Record<FieldFormat, readonly FieldType[]>>
 
 /** A field with what is declared of it. */
 export type DescribedField = Field & FieldDeclaration

@@ -1,4 +1,3 @@
-import type { DeclaredField } from './declared-fields.ts'
 import type { Recipe } from './recipes.ts'
 
 /** Entities, and pages of their records (contract section 9). */
@@ -18,6 +17,38 @@ export interface Field {
    * exposed table is an array.
    */
   readonly list?: true
+}
+
+/** `fieldFormats` says which types may have each. */
+export type FieldFormat = 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+
+/** A value that can be declared: a default, or one of a list. */
+export type PlainValue = string | number | boolean
+
+/** Members are present only if they are declared. */
+export interface FieldDeclaration {
+  /** The name that people read. */
+  readonly label?: string
+  /** What the field holds, in words for people. */
+  readonly help?: string
+  /** The unit of numbers, such as `mm`. */
+  readonly unit?: string
+  readonly format?: FieldFormat
+  /** Present, and true, only if every record needs a value. */
+  readonly required?: true
+  /** The value of a record that comes without one. */
+  readonly default?: PlainValue
+  /** Present, and true, only if no two records may have the same value. */
+  readonly unique?: true
+  /** The only values that records may have. */
+  readonly oneOf?: readonly PlainValue[]
+  /** The entity that has a record with the value as its key. */
+  readonly references?: string
+}
+
+/** The declaration of a field by its name. The entity may lack the field at the moment. */
+export interface DeclaredField extends FieldDeclaration {
+  readonly name: string
 }
 
 export interface Entity {

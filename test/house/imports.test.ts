@@ -103,7 +103,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   files: ['authn', 'config', 'http', 'storage'],
   openapi: ['config', 'http', 'query', 'storage'],
   people: ['authn', 'config', 'http', 'http/resources', 'storage'],
-  'query/write': ['config', 'http', 'import', 'query', 'storage'],
+  'query/write': ['config', 'http', 'import', 'query', 'query/check', 'query/language', 'storage'],
   sso: ['authn', 'config', 'http', 'lib/threads', 'sso/metadata', 'storage'],
   'storage/postgres': [...ofEngines, 'lib/threads'],
   'storage/sqlite': [...ofEngines, 'lib/threads'],
