@@ -156,7 +156,10 @@ testOn(
     await page.keyboard.press('/')
     await page.keyboard.type('zoë basel')
     await condition(page, '* match "zoë basel"')
-    await shown(page, numberOf(({ title }) => title.includes('Zoë') && title.includes('Basel')))
+    await shown(
+      page,
+      numberOf(({ title }) => title.includes('Zoë') && title.includes('Basel')),
+    )
     await page.getByRole('searchbox').fill('base')
     await page.getByRole('heading', { name: 'No record fits' }).waitFor()
     await button(page, 'Search for base*').click()
