@@ -42,6 +42,14 @@ export type Condition =
       readonly value: Constant
       readonly negated: boolean
     }
+  /** The value is compared with that of another field. A record without one of them doesn't match, negated or not. */
+  | {
+      readonly kind: 'fields'
+      readonly field: FieldRef
+      readonly operator: '=' | '<' | '<=' | '>' | '>='
+      readonly other: FieldRef
+      readonly negated: boolean
+    }
   /** The value is one of these, which are sorted, distinct and not empty. */
   | {
       readonly kind: 'in'

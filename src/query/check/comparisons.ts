@@ -2,7 +2,7 @@ import { quote } from '../../http/parameters.ts'
 import { checkExpression, wholeExpression } from '../../lib/expressions.ts'
 import type { Condition, FieldRef, PathElement } from '../../model/plan.ts'
 import { maxWords, readTextQuery } from '../../model/text-query.ts'
-import type { Node } from '../language/node.ts'
+import { type Node, QueryError } from '../language/node.ts'
 import { constantFor, usable } from './constants.ts'
 import { type Found, findField, lowered, subjectOf, typeNames, whole } from './fields.ts'
 import { type Checked, countLeaves, most, type Scope } from './scope.ts'
@@ -20,6 +20,7 @@ export function equals(node: ArrayNode, negated: boolean, scope: Scope): Checked
   const [, subject = node, value = node] = node.items
   const found = subjectOf(subject, scope)
   countLeaves(node, scope)
+  if (isField(subject, value, found)) return compareFields('=', found, value, negated, scope)
   if (value.kind === 'null') return { kind: 'null', field: found.ref, negated }
   return equal(found.ref, constantFor(found, lowered(value, found), scope), negated)
 }
@@ -45,6 +46,7 @@ export function inOrder(node: ArrayNode, negated: boolean, scope: Scope): Checke
   const found = subjectOf(subject, scope)
   countLeaves(node, scope)
   requireOrder(found, operator, subject)
+  if (isField(subject, value, found)) return compareFields(operator, found, value, negated, scope)
   const { ref } = found
   if (ref.type === 'json' && value.kind !== 'number')
     throw wrong(value, `${operator} compares JSON with numbers, and ${described(value)} is none.`)
@@ -54,6 +56,65 @@ export function inOrder(node: ArrayNode, negated: boolean, scope: Scope): Checke
   if (negated && ref.type !== 'json')
     return { kind: 'compare', field: ref, operator: opposite[operator], value: constant, negated: false }
   return { kind: 'compare', field: ref, operator, value: constant, negated }
+}
+
+/**
+ * True if the value is another field. Then the first one is written as an array, too, because JSON may equal an
+ * array such as `["field", "x"]`.
+ */
+function isField(subject: Node, value: Node, { ref }: Found): boolean {
+  const what = operatorOf(value)
+  if (what !== 'field' && what !== 'function') return false
+  if (subject.kind === 'array') return true
+  if (ref.type === 'json') return false
+  throw wrong(value, 'Fields are compared with each other as ["=", ["field", "height"], ["field", "width"]].')
+}
+
+type Compared = Extract<Condition, { kind: 'fields' }>
+
+function compareFields(
+  operator: Compared['operator'],
+  found: Found,
+  value: Node,
+  negated: boolean,
+  scope: Scope,
+): Compared {
+  if (scope.entity === null) throw wrong(value, 'having compares columns with values, not with each other.')
+  const other = otherField(value, scope)
+  for (const { ref, field } of [found, other])
+    if (ref.list)
+      throw wrong(
+        value,
+        `${quote(field.name)} is a list, and only single values are compared with each other.`,
+      )
+  if (operator !== '=') requireOrder(other, operator, value)
+  const kinds = [found, other].map(({ ref: { type } }) => (type === 'integer' ? 'number' : type))
+  const [one, two] = kinds
+  const isWithJson =
+    kinds.includes('json') &&
+    (operator === '=' ? !kinds.includes('date-time') : kinds.includes('number') || one === two)
+  if (one !== two && !isWithJson)
+    throw wrong(
+      value,
+      `${quote(found.field.name)} is ${typeNames[found.ref.type]} and ${quote(other.field.name)} is ${typeNames[other.ref.type]}, so they can't be compared by ${operator}.`,
+    )
+  return { kind: 'fields', field: found.ref, operator, other: other.ref, negated }
+}
+
+/** A word that is no field may have been meant as a text. */
+function otherField(node: Node, scope: Scope): Found {
+  try {
+    return subjectOf(node, scope)
+  } catch (error) {
+    const name = node.kind === 'array' ? node.items[1] : undefined
+    if (!(error instanceof QueryError) || operatorOf(node) !== 'field' || name?.kind !== 'text') throw error
+    throw new QueryError(
+      `${error.message} A text needs quotes: ${quote(name.text)}.`,
+      error.at,
+      error.members,
+      'quotes',
+    )
+  }
 }
 
 function requireOrder({ ref, field }: Found, operator: string, node: Node): void {

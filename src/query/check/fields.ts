@@ -28,6 +28,7 @@ function shorthand(node: Node, scope: Scope): Subject | undefined {
   if (node.kind !== 'array') return undefined
   const operator = operatorOf(node)
   if (operator === 'parameter') return parameterOf(node, scope)
+  if (operator === 'field') return namedField(node, scope)
   if (operator === 'node')
     throw wrong(
       node,
@@ -37,6 +38,13 @@ function shorthand(node: Node, scope: Scope): Subject | undefined {
   throw wrong(node, `This condition takes one field. ${fieldsOf(scope)}`, {
     legal: listed(scope.fields.map(({ name }) => name)),
   })
+}
+
+/** `["field", name]` is the field, where two fields are compared. */
+function namedField(node: Extract<Node, { kind: 'array' }>, scope: Scope): Found {
+  const [name, more] = argumentsOf(node)
+  if (name && !more) return findField(name, scope)
+  throw wrong(more ?? node, 'field takes the name of a field: ["field", "width"].')
 }
 
 /** `["parameter", "ensure"]` is `parameters.ensure`. */

@@ -11,6 +11,7 @@ import {
   readLiteral,
   readText,
   readTextOrNumber,
+  startsField,
   startsFunction,
   startsValue,
 } from './pql-terms.ts'
@@ -113,18 +114,31 @@ function readComparison(scanner: PqlScanner, field: Node, around: Around): Node 
   const call = (operator: string, value: Node) =>
     scanner.array([scanner.text(operator, at), field, value], field.at)
   const not = (condition: Node) => scanner.call('not', field.at, [condition])
-  if (scanner.accepts('=')) return call('=', readLiteral(scanner))
-  if (scanner.accepts('!=')) return not(call('=', readLiteral(scanner)))
+  /** Reads a value, or another field to compare with. */
+  const compared = (operator: string, read: (scanner: PqlScanner) => Node): Node => {
+    if (around.columns !== null || !startsField(scanner)) return call(operator, read(scanner))
+    const other = readItem(scanner)
+    return scanner.array(
+      [scanner.text(operator, at), asField(scanner, field), asField(scanner, other)],
+      field.at,
+    )
+  }
+  if (scanner.accepts('=')) return compared('=', readLiteral)
+  if (scanner.accepts('!=')) return not(compared('=', readLiteral))
   if (scanner.accepts('~')) return call('~', readText(scanner))
   if (scanner.accepts('!~')) return not(call('~', readText(scanner)))
   if (scanner.accepts('~>')) return call('~>', readList(scanner, readTextOrNumber))
   for (const operator of ['<', '<=', '>', '>='])
-    if (scanner.accepts(operator)) return call(operator, readTextOrNumber(scanner))
+    if (scanner.accepts(operator)) return compared(operator, readTextOrNumber)
   if (scanner.sees('is', 'is null'))
     return scanner.array([scanner.text('null?', at), field, readIsNull(scanner)], field.at)
   scanner.expecting('is not null')
   return readIn(scanner, field, around) ?? readMatch(scanner, field) ?? refuse(scanner)
 }
+
+/** Writes a field as it stands beside another one. */
+const asField = (scanner: PqlScanner, node: Node): Node =>
+  node.kind === 'array' ? node : scanner.call('field', node.at, [node])
 
 function readIsNull(scanner: PqlScanner): Node {
   const { at } = scanner.next()

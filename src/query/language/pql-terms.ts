@@ -198,3 +198,9 @@ const isBucket = (item: Node): boolean =>
 /** True for a function of one record, which conditions and orders take whether it is shown or not. */
 export const startsValue = (scanner: PqlScanner): boolean =>
   startsFunction(scanner) && scanner.token.text === 'length'
+
+/** True if a field stands in place of a value: a word that is no number, constant or text in other quotes. */
+export const startsField = (scanner: PqlScanner): boolean => {
+  const { kind, text } = scanner.expecting('<field>').token
+  return kind === 'word' && !/^(?:true|false|null|[“”„‘’\d].*)$/iu.test(text)
+}

@@ -131,6 +131,7 @@ function rowTest(condition: Condition, columns: readonly RowColumn[]): RowTest {
     case 'in plan':
     case 'in rows':
     case 'text':
+    case 'fields':
     case 'sample':
       throw new Error('rows can only be compared with constants')
     default: {

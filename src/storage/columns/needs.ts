@@ -2,6 +2,7 @@ import type { Entity } from '../../model/entities.ts'
 import { type Condition, type FieldRef, isWholeField } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { nameOf, typeOf } from './columns.ts'
+import type { FieldsNode } from './compared-fields.ts'
 import type { Need } from './facts.ts'
 import { soughtIn } from './leaves.ts'
 import type { TaskLeaf } from './tasks.ts'
@@ -45,6 +46,7 @@ export type OpenNode =
   | { readonly kind: 'and' | 'or'; readonly of: readonly OpenNode[] }
   | { readonly kind: 'in plan'; readonly condition: PlanCondition; readonly facts: readonly number[] }
   | { readonly kind: 'text'; readonly condition: TextCondition }
+  | FieldsNode
   | { readonly kind: 'sample'; readonly condition: Extract<Condition, { kind: 'sample' }> }
 
 /** Adds the needs of a condition. Its depth is limited by that of queries. */
@@ -93,6 +95,11 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
       }
     case 'text':
       return { kind: 'text', condition: where }
+    case 'fields': {
+      const { field, operator, other, negated } = where
+      const facts = [needs.add(field, { values: true }), needs.add(other, { values: true })] as const
+      return { kind: 'fields', operator, negated, facts }
+    }
     case 'sample':
       return { kind: 'sample', condition: where }
   }

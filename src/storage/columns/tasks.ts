@@ -2,6 +2,7 @@ import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef } from '../../model/plan.ts'
 import type { ValueCondition } from '../plans/json-values.ts'
 import { type GivenColumn, type GivenPostings, openColumn, openPostings } from './columns.ts'
+import { comparedFields, type FieldsNode } from './compared-fields.ts'
 import { type FieldFacts, ranksFor } from './leaves.ts'
 import type { Place } from './look-up.ts'
 import { type Membership, membersOf } from './memberships.ts'
@@ -29,6 +30,7 @@ export type TaskNode =
   | TaskLeaf
   | { readonly kind: 'and' | 'or'; readonly of: readonly TaskNode[] }
   | Membership
+  | FieldsNode
   /** Records that were already found. */
   | { readonly kind: 'records'; readonly selection: PackedSelection }
 
@@ -83,6 +85,13 @@ export function prepare({ count, facts, where, records }: FilterTask, tick: () =
           selection: openSelection(node.selection),
           most: packedSize(node.selection),
         }
+      case 'fields':
+        return comparedFields(
+          node,
+          node.facts.map(at => factsAt(opened, at)),
+          count,
+          tick,
+        )
       case 'member':
         return membersOf(
           node,

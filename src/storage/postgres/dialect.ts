@@ -115,6 +115,11 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
       if (isJson && cell.kind !== 'json') return `to_jsonb(${keyOf(cell, dialect)})`
       return cell.kind === 'time' ? `CAST(${cell.sql} AS TIMESTAMPTZ)` : keyOf(cell, dialect)
     },
+    side: (cell, value, how) => {
+      if (how === 'number') return cell.kind === 'json' ? numberOf(value) : numeric(cell)
+      if (how === 'json') return cell.kind === 'json' ? value : `to_jsonb(${keyOf(cell, dialect)})`
+      return cell.kind === 'text' ? byCodePoint(cell.sql) : dialect.comparable(cell, false)
+    },
     jsonAmong,
     // PostgreSQL makes a join of NOT EXISTS, but not of NOT IN.
     among: (outer, { from, values, complete }, negated) => {

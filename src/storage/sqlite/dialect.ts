@@ -133,6 +133,12 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
       }
     },
     comparable: (cell, isJson) => (isJson ? canonical(cell) : keyOf(cell, dialect)),
+    side: ({ kind }, value, how) =>
+      how === 'json'
+        ? canonical({ kind, sql: value, nullable: true })
+        : how === 'number'
+          ? `carrel_key_of_number(${value})`
+          : value,
     jsonAmong: amongJson,
     among: (outer, inner, negated) => {
       const lists = outer.flatMap(({ field, value }, at) =>

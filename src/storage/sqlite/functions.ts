@@ -156,6 +156,11 @@ const functions = {
     const value = read(json)
     return Array.isArray(value) ? value.length : null
   },
+  /** @param value a number of a column, or JSON @returns NULL for JSON that is no number */
+  carrel_key_of_number: value => {
+    const number = numberIn(value)
+    return number === undefined ? null : decimalKey(number)
+  },
   carrel_shuffle: (...values) => hash('md5', values.map(String).join('\0')),
   ...searchFunctions,
 } satisfies OpenOptions['functions']

@@ -62,8 +62,15 @@ function select(
   const field = (name: string) => fieldCell(entity, name, columnOf(name), table, dialect)
   const inner = (plan: Plan) => compileInner(plan, tableOf, dialect)
   const writer = createValueWriter({ dialect, table, field, once })
-  const cell = (ref: FieldRef) =>
-    ref.computed === undefined ? field(ref.name) : writer.scalar({ kind: 'field', field: ref })
+  // A computed cell is written once, because a statement must use all that it binds.
+  const computed = new Map<string, Cell>()
+  const cell = (ref: FieldRef): Cell => {
+    if (ref.computed === undefined) return field(ref.name)
+    const name = JSON.stringify(ref)
+    const known = computed.get(name) ?? writer.scalar({ kind: 'field', field: ref })
+    computed.set(name, known)
+    return known
+  }
   const parsed = ({ name }: FieldRef) => dialect.parsed(field(name).sql, once)
   const filter = where === null ? '' : `(${compileCondition(where, { dialect, cell, parsed, inner, own })})`
   return {

@@ -55,6 +55,8 @@ export function compileCondition(condition: Condition, scope: Scope): string {
       return isJson(condition, scope) ? ofJson(condition, scope) : inValues(condition, scope)
     case 'in plan':
       return among(condition, scope.inner(condition.plan), scope)
+    case 'fields':
+      return compareFields(condition, scope)
     case 'sample': {
       const { columns } = condition.plan.shape as Rows
       const fields = columns.flatMap(({ value }) => (value.kind === 'field' ? [value.field] : []))
@@ -102,6 +104,18 @@ function compare(
   const right = `${bound.comparison} ${dialect.constant(cell.kind, bound.value)}`
   const first = dialect.indexTerm(cell, bound.comparison === '=' ? right : undefined)
   return `${first === undefined ? '' : `${first} AND `}${keyOf(cell, dialect)} ${right}`
+}
+
+/** Compares two values of a row: as JSON, as numbers, or as what they are. */
+function compareFields({ field, operator, other, negated }: Leaf<'fields'>, scope: Scope): string {
+  const sides = [field, other].map(ref => ({ cell: scope.cell(ref), value: valueSql(ref, scope) }))
+  const kinds = sides.map(({ cell }) => cell.kind)
+  const isNumber = kinds.every(kind => kind === 'integer' || kind === 'number' || kind === 'numeric')
+  const isJson = kinds.includes('json')
+  const how = isJson && operator === '=' ? 'json' : isJson || isNumber ? 'number' : 'plain'
+  const terms = sides.map(({ cell, value }) => scope.dialect.side(cell, value, how)).join(` ${operator} `)
+  const known = sides.map(({ value }) => `${value} IS NOT NULL`).join(' AND ')
+  return `${known} AND ${negated ? 'NOT ' : ''}coalesce(${terms}, false)`
 }
 
 function inValues({ field, values, negated }: Leaf<'in'>, { dialect, cell: find }: Scope): string {

@@ -152,6 +152,8 @@ export interface Dialect {
   given(rows: string, kinds: readonly Cell['kind'][]): Inner
   /** The value of an inner plan in the form in which both sides are compared. */
   comparable(cell: Cell, isJson: boolean): string
+  /** One side of a comparison of two values of a row. @param value of the cell, as conditions read it */
+  side(cell: Cell, value: string, how: 'json' | 'number' | 'plain'): string
   /** The condition that JSON is among the values of a select of one column, as `comparable` makes them. */
   jsonAmong(outer: Outer, select: string, negated: boolean): string
   /** The condition that values are those of an inner row. */

@@ -46,8 +46,8 @@ test('Q23 wherever a query breaks off or goes on, the error lists what may stand
     ['nodes { a', 10, ['by', ...operators]],
     ['nodes { [a] = 1 }', 13, ['in', 'match']],
     ['nodes { * = 1 }', 11, ['match']],
-    ['nodes { a =', 12, ['[', 'true', 'false', '<text>', '<number>']],
-    ['nodes { a > true }', 13, ['<text>', '<number>']],
+    ['nodes { a =', 12, ['<field>', '[', 'true', 'false', '<text>', '<number>']],
+    ['nodes { a > true }', 13, ['<field>', '<text>', '<number>']],
     ['nodes { a ~ 5 }', 13, ['<text>']],
     ['nodes { a is 5 }', 14, ['not', 'null']],
     ['nodes { a is not 5 }', 18, ['null']],
@@ -96,7 +96,7 @@ test('Q23 what others would write is understood, and named as PQL writes it', ()
 
   for (const [pql, hint] of [
     ['n { a = null }', /Write "is null" or "is not null" after the field\.$/],
-    ['n { a = foo }', /Texts need quotes\.$/],
+    ['n { a ~ foo }', /Texts need quotes\.$/],
     ['n { a = 1800x }', /A number has no letters, and texts need quotes\.$/],
     ['n { a = “x” }', /Quotes are straight/],
     ['n { not (a is null) }', /column 5: found "not", expected one of: .*<field>.* Did you mean "!"\?$/],
@@ -120,7 +120,7 @@ test('Q23 a condition alone is read with places of its own, and ends where its t
     ['a = ', 5, undefined, ''],
     ['(a = 1', 7, undefined, ''],
     ['a = 1 }', 7, 'brace', '}'],
-    ['a = b }', 5, 'quotes', 'b'],
+    ['a ~ b }', 5, 'quotes', 'b'],
     ['a > 1800x', 5, 'letters', '1800x'],
     ['a = “x”', 5, 'straight', '“x”'],
     ['a = null', 5, 'null', 'null'],
@@ -174,7 +174,7 @@ test('Q23 the marker shows the part of the line that is near, and points at the 
 })
 
 test('Q23 what was found is cut, so that no error is as long as the query', () => {
-  const { message, members } = errorOf(`n { a = ${'x'.repeat(100_000)} }`)
+  const { message, members } = errorOf(`n { a ~ ${'x'.repeat(100_000)} }`)
   assert.ok(message.length < 500)
   assert.ok(JSON.stringify(members).length < 500)
   const columns = errorOf(`n[a] { having f(${'x'.repeat(100_000)}) > 1 }`)

@@ -284,6 +284,7 @@ export function conditions(world: World, entity: KnownEntity, depth: number): fc
   const leaves = fc.oneof(
     { arbitrary: anySubject(subjects).chain(leaf), weight: 12 },
     { arbitrary: anySubject(computedSubjects(entity)).chain(leaf), weight: 3 },
+    { arbitrary: twoFields(entity), weight: 2 },
     { arbitrary: match(entity), weight: 1 },
   )
   const single =
@@ -291,6 +292,31 @@ export function conditions(world: World, entity: KnownEntity, depth: number): fc
       ? fc.oneof({ arbitrary: leaves, weight: 4 }, { arbitrary: nested(world, entity, depth), weight: 1 })
       : leaves
   return joined(single, 2)
+}
+
+/** A comparison of two fields. */
+function twoFields(entity: KnownEntity): fc.Arbitrary<Ast> {
+  const lists = new Set(entity.fields.flatMap(({ name, list }) => (list ? [name] : [])))
+  const unordered = new Set(entity.fields.flatMap(({ name, sortable }) => (sortable === false ? [name] : [])))
+  const all = [...subjectsOf(entity), ...computedSubjects(entity)].filter(
+    ({ name, ast }) => !name.includes('[*]') && (ast !== undefined || !lists.has(name)),
+  )
+  const fieldOf = ({ name, ast }: Subject): Ast => ast ?? ['field', name]
+  const pairs = all.flatMap(one =>
+    all.flatMap(other => {
+      const kinds = [one.type, other.type].map(kindOf)
+      const isOrdered =
+        !kinds.includes('boolean') &&
+        ![one, other].some(
+          ({ name, ast, type }) => ast === undefined && type !== 'json' && unordered.has(name),
+        ) &&
+        (kinds[0] === kinds[1] || kinds.includes('number'))
+      if (!areComparable(one.type, other.type)) return []
+      const operators = isOrdered ? ['=', '<', '<=', '>', '>='] : ['=']
+      return [operators.map((how): Ast => [how, fieldOf(one), fieldOf(other)])]
+    }),
+  )
+  return fc.constantFrom(...pairs).chain(forms => fc.constantFrom(...forms))
 }
 
 /** A text search. */

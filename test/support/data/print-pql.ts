@@ -54,6 +54,7 @@ const list = (columns: Json): readonly Json[] =>
   columns.kind === 'array' && operatorOf(columns) !== 'function' ? columns.items : [columns]
 
 function item(node: Json): string {
+  if (operatorOf(node) === 'field') return field(partsOf(node)[1] as Json)
   if (node.kind !== 'array' || operatorOf(node) !== 'function') return field(node)
   const [, name, about, ...more] = partsOf(node)
   if (textOf(name as Json) === 'bucket') return `${field(about as Json)} by ${textOf(more[0] as Json)}`
@@ -106,6 +107,7 @@ function values(node: Json): string {
 }
 
 function literal(node: Json): string {
+  if (['field', 'function'].includes(operatorOf(node) ?? '')) return item(node)
   if (node.kind === 'null' || node.kind === 'object') throw new Unsayable()
   return node.kind === 'array' ? `[${node.items.map(literal).join(', ')}]` : node.raw
 }

@@ -89,7 +89,30 @@ export function condition(node: Json, scope: Scope): Test {
     case 'subquery':
       return subquery(textOf(first as Json), second, scope)
     default:
+      if (first?.kind === 'array' && ['field', 'function'].includes(operatorOf(second) ?? ''))
+        return ofFields(operator ?? '', fieldOf(first, scope.fields), fieldOf(second as Json, scope.fields))
       return leaf(operator ?? '', subjectOf(first as Json, scope.fields), second as Json)
+  }
+}
+
+const fieldOf = (node: Json, fields: readonly TypedField[]): Place =>
+  subjectOf(operatorOf(node) === 'field' ? (partsOf(node)[1] as Json) : node, fields)
+
+/** Compares two fields of a row; unknown if one of them has no value. */
+function ofFields(operator: string, one: Place, other: Place): Test {
+  const isJson = one.type === 'json' || other.type === 'json'
+  const typed = ({ type }: Place, json: Json): Json =>
+    type === 'text' ? { kind: 'text', raw: JSON.stringify(textOf(json)), text: textOf(json) } : json
+  return row => {
+    const [first, second] = [valueAt(row, one), valueAt(row, other)]
+    if (!first || !second) return undefined
+    if (operator === '=')
+      return isJson
+        ? canonical(typed(one, first)) === canonical(typed(other, second))
+        : identity(one.type, first) === identity(one.type, second)
+    if (isJson && (first.kind !== 'number' || second.kind !== 'number')) return false
+    const order = compare({ type: isJson ? 'number' : one.type }, first, second)
+    return order === 0 ? operator.endsWith('=') : order < 0 === operator.startsWith('<')
   }
 }
 

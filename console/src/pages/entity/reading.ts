@@ -149,6 +149,8 @@ function wrongIn(node: Node, fields: Fields, entities: readonly Entity[]): Refus
   if (joining.has(operator.text)) return firstOf(rest, one => wrongIn(one, fields, entities))
   if (!comparing.has(operator.text)) return undefined
   const [named, value] = rest
+  const [own] = partsOf(named, 'field') ?? []
+  if (own) return unknownField(own, fields) ?? unquotedText(partsOf(value, 'field')?.[0], fields)
   // Forms of PuppetDB, such as ["fact", "kernel"], name no field of the entity.
   const isForm = puppets.has(textOf(named?.kind === 'array' ? named.items[0] : undefined) ?? '')
   const unknown = isForm
@@ -172,6 +174,12 @@ function unknownField(node: Node | undefined, fields: Fields): Refusal | undefin
     found: name,
     nearest: nearest(name, new Set(fields.keys())),
   }
+}
+
+/** Finds a text without quotes, which reads like a field. */
+function unquotedText(node: Node | undefined, fields: Fields): Refusal | undefined {
+  const unknown = unknownField(node, fields)
+  return unknown && { ...unknown, mistake: 'quotes', nearest: undefined }
 }
 
 /** Finds a value that is plainly of another type than the field. */

@@ -33,7 +33,7 @@ export interface Bound {
   readonly value: string
 }
 
-const clauseWords = new Set(['order', 'limit', 'offset', 'group', 'having'])
+const clauseWords = new Set(['order', 'limit', 'offset', 'group', 'having', 'sample', 'with'])
 
 /** @returns undefined if the condition can't be read */
 export function requirementsOf(condition: string, fields: readonly EntityField[]): Requirements | undefined {
