@@ -238,11 +238,7 @@ const reportStep = 1_000
  * Iterates over the records and reports progress. All records together count as much as the ranks of one
  * field, which are written after them.
  */
-function* recordsWith(
-  written: (share: number) => void,
-  { count, fields, records }: Staged,
-  isLast: boolean,
-) {
+function* recordsWith(written: (share: number) => void, { count, fields, records }: Staged, isLast: boolean) {
   let n = 0
   for (const record of records(isLast)) {
     if (n++ % reportStep === 0) written(n / Math.max(count, 1) / (fields.length + 1))

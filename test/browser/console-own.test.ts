@@ -70,7 +70,7 @@ testOn(
     const titles = () => page.locator('.shelf h2').allInnerTexts()
     await desk.open('items')
     const first = await titles()
-  assert.ok(first.indexOf('Bertha to Câmara, Basel') < first.indexOf('“}, {<b>Å last letter'))
+    assert.ok(first.indexOf('Bertha to Câmara, Basel') < first.indexOf('“}, {<b>Å last letter'))
     const thumbnail = page.locator('.thumb img')
     await thumbnail.waitFor()
     assert.match((await thumbnail.getAttribute('src')) ?? '', /^blob:/)

@@ -21,7 +21,12 @@ function previewOf(
 ) {
   const file = join(dataFolder, 'preview')
   writeFileSync(file, text)
-  const options = { name: 'works', key, ...(kind && { kind }), ...optionsOf({ recipe, isGiven: true, isKept: false }) }
+  const options = {
+    name: 'works',
+    key,
+    ...(kind && { kind }),
+    ...optionsOf({ recipe, isGiven: true, isKept: false }),
+  }
   return preview(file, storage.entities, options, () => {})
 }
 

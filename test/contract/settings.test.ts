@@ -145,7 +145,14 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
 ]
 
 test('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
-  const anything = ['CARREL_DATA', 'CARREL_FILES', 'CARREL_HOST', 'CARREL_CONFIG', 'CARREL_BACKUPS', 'CARREL_LOGO']
+  const anything = [
+    'CARREL_DATA',
+    'CARREL_FILES',
+    'CARREL_HOST',
+    'CARREL_CONFIG',
+    'CARREL_BACKUPS',
+    'CARREL_LOGO',
+  ]
   assert.deepEqual(
     [...wrongValues.map(([key]) => key), ...anything].toSorted(),
     Object.keys(settings).toSorted(),

@@ -9,8 +9,8 @@ import {
   jsonOf,
   kindOf,
   nameFor,
-  toPicker,
   type Typed,
+  toPicker,
   typedOf,
 } from './values.ts'
 

@@ -30,11 +30,11 @@ function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
         <>
           {value && <Cite item={value} />}
           <AsRequest
-          requested={() => ({
-            query: `items { uuid = ${JSON.stringify(uuid)} }`,
-            record: { entity: 'items', key: [uuid] },
-          })}
-        />
+            requested={() => ({
+              query: `items { uuid = ${JSON.stringify(uuid)} }`,
+              record: { entity: 'items', key: [uuid] },
+            })}
+          />
         </>
       }
     >
