@@ -1,4 +1,5 @@
 import { readAt } from '../lib/files-at.ts'
+import { parseWritten } from '../lib/json.ts'
 import { haveOtherDigits } from '../lib/json-text.ts'
 import { release } from '../lib/memory.ts'
 import type { Field } from '../model/entities.ts'
@@ -6,6 +7,8 @@ import { sortRecords } from '../storage/columns/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
 import { type Faults, faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
+import { batchOf, recordsIn } from './ordered-records.ts'
+import type { StagedBatch } from './ranking.ts'
 
 /** A field of the key, with its ranks. */
 export interface KeyField {
@@ -202,4 +205,23 @@ export function lineOf({ descriptor, lines }: Batch, n: number): number {
   const line = new Uint32Array(1)
   readAt(descriptor, line, lines + n * line.byteLength)
   return line[0] as number
+}
+
+/** Reads single records, for messages. */
+export function recordsOf(batches: readonly StagedBatch[]): Records {
+  const starts = batches.map(({ start }) => start)
+  const find = (at: number) => {
+    const batch = batches[batchOf(starts, at)] as StagedBatch
+    return { batch, n: at - batch.start }
+  }
+  return {
+    line: at => {
+      const { batch, n } = find(at)
+      return lineOf(batch, n)
+    },
+    read: at => {
+      const { batch, n } = find(at)
+      return parseWritten(recordsIn(batch)[n] as string) as Record<string, unknown>
+    },
+  }
 }

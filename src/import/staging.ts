@@ -1,7 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { parseWritten } from '../lib/json.ts'
 import { processIdInName } from '../lib/process-ids.ts'
 import type { Field } from '../model/entities.ts'
 import { fieldPath } from '../storage/columns/field-files.ts'
@@ -10,9 +9,9 @@ import {
   type First,
   firstsOf,
   type KeyField,
-  lineOf,
   numberByKey,
   type Records,
+  recordsOf,
   refuseKeyless,
   refuseRepeated,
 } from './check-key.ts'
@@ -22,7 +21,7 @@ import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
-import { batchIndexes, batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
+import { batchIndexes, mergeRecords, reordered } from './ordered-records.ts'
 import { createRanking, manyRecords, type StagedBatch } from './ranking.ts'
 import { type Encoded, Encoder } from './work.ts'
 import { createWorkerPool } from './worker-pool.ts'
@@ -278,25 +277,6 @@ export function createStaging(
         for (const name of readdirSync(dirname(file)))
           if (name.startsWith(basename(file)))
             rmSync(join(dirname(file), name), { force: true, recursive: true })
-    },
-  }
-}
-
-/** Reads single records, for messages. */
-function recordsOf(batches: readonly StagedBatch[]): Records {
-  const starts = batches.map(({ start }) => start)
-  const find = (at: number) => {
-    const batch = batches[batchOf(starts, at)] as StagedBatch
-    return { batch, n: at - batch.start }
-  }
-  return {
-    line: at => {
-      const { batch, n } = find(at)
-      return lineOf(batch, n)
-    },
-    read: at => {
-      const { batch, n } = find(at)
-      return parseWritten(recordsIn(batch)[n] as string) as Record<string, unknown>
     },
   }
 }

@@ -1,9 +1,8 @@
 import type { Awaitable } from '../lib/awaitable.ts'
-import { OperatorError } from '../lib/errors.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Declared } from '../model/declared.ts'
-import type { Entity, Field, ReadRule, Relation, WriteRule } from '../model/entities.ts'
+import type { Entity, Field, ReadRule, WriteRule } from '../model/entities.ts'
 import type { KeptVersion, Restored } from '../model/kept-versions.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
@@ -11,6 +10,7 @@ import type { Recipe } from '../model/recipes.ts'
 import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
+import type { Expose, ForeignKey, FoundTables, TableSearch } from './exposing.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
 export interface Entities {
@@ -130,28 +130,6 @@ export interface Entities {
   readonly keepsFields: boolean
 }
 
-export interface TableSearch {
-  /** A part of the table's name with its schema. */
-  readonly text: string
-  readonly offset: number
-  readonly limit: number
-}
-
-export interface FoundTables {
-  readonly rows: readonly FoundTable[]
-  readonly total: number
-}
-
-/** A table of the operator's that Carrel may read. */
-export interface FoundTable {
-  readonly schema: string
-  readonly name: string
-  readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table'
-  /** The columns of the primary key; empty: it has none. */
-  readonly key: readonly string[]
-  readonly fields: readonly Field[]
-}
-
 export interface FoundRecord {
   /** undefined: there is none. */
   readonly json: string | undefined
@@ -168,10 +146,7 @@ export interface RecordWrite extends Omit<RecordChange, 'seq'> {
   readonly relies?: readonly Reliance[]
 }
 
-/**
- * A state of an entity that a change was checked against: it is made only if nothing that matters has been written since
- * (docs/decisions/0076). Any new version of the entity matters.
- */
+/** A state that a change was checked against. Any new version of the entity ends it (docs/decisions/0076). */
 export interface Reliance {
   readonly entity: string
   /** The version in its source, single records included. */
@@ -200,46 +175,8 @@ export interface RecordEvent {
   readonly changes: string | null
 }
 
-/** A foreign key, as a relation between the entities that show its tables. */
-export interface ForeignKey extends Relation {
-  readonly entity: string
-}
-
-export type Expose = (request: ExposeRequest, event: AuditEvent) => Promise<Entity>
-
-export interface ExposeRequest {
-  /** The name of the entity. */
-  readonly name: string
-  readonly schema: string
-  /** The table or view. */
-  readonly table: string
-  /** null: the primary key. */
-  readonly key: readonly string[] | null
-  /** null: the rule that the entity has; a new entity is for administrators (D7). */
-  readonly read: ReadRule | null
-  /** null: all columns. */
-  readonly fields: readonly string[] | null
-  /**
-   * Returns the declarations of the entity from now on; without it, the existing ones stay. It is called
-   * before anything changes, and may throw to stop.
-   */
-  readonly declare?: (entity: Omit<Entity, 'read'>) => Description
-  /**
-   * The tag that the entity must have, see `Entities.declare`; null: there must be no entity of this name.
-   */
-  readonly of?: string | null
-  /**
-   * True if reading the table ends at the time limit of statements, because a client waits for the answer.
-   * Commands have no such limit.
-   */
-  readonly isBounded?: boolean
-}
-
 /** The entity is no longer the one that a change was made for. */
 export class EntityChanged extends Error {}
-
-/** A table can't be exposed as requested. The message says why, and what would help. */
-export class ExposeError extends OperatorError {}
 
 /** The JSON of records, one by one or in batches. */
 export type NewRecords = Iterable<string> | AsyncIterable<readonly string[]>

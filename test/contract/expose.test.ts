@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ExposeRequest } from '../../src/storage/entities.ts'
+import type { ExposeRequest } from '../../src/storage/exposing.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bodyOf, list, listPath, readCsv } from '../support/clients/listings.ts'
 import { eventsOf } from '../support/data/events.ts'

@@ -18,13 +18,12 @@ import { parseExact } from '../../lib/json.ts'
 import { pointer } from '../../lib/json-pointer.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import { declaredOf, entityTag, withDeclared } from '../../model/declared.ts'
-import { describedFields } from '../../model/declared-fields.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
-import { relationsOf } from '../../model/relations.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'
 import { declaredAfter, fieldOf, known, requireGroup, requireOwn } from './declarations.ts'
+import { entityAddress, entityBody } from './entity-body.ts'
 import type { Imports } from './imports.ts'
 import { putEntity } from './put-entity.ts'
 import { refused } from './refused.ts'
@@ -282,49 +281,4 @@ async function collate(
     eventOf(request.caller, request, { event: 'entity.change', outcome: 'success', object: name }),
   )
   return imports.begin(request, { config, file: '', format: null, work, event }, null, { mode: 'collate' })
-}
-
-const sources = { records: 'imported', exposed: 'exposed', table: 'built-in' } as const
-
-const entityAddress = ({ api }: Addresses, name: string): string => `${api}/admin/entities/${name}`
-
-/** The description of an entity for administrators. */
-function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses: Addresses) {
-  const {
-    name,
-    key,
-    read,
-    relations = [],
-    defaultCondition,
-    description = null,
-    source,
-    write = null,
-    recipe,
-  } = entity
-  const self = entityAddress(addresses, name)
-  return {
-    name,
-    source: sources[source.kind],
-    description,
-    read,
-    write,
-    key,
-    fields: describedFields(entity),
-    records: source.kind === 'records' ? source.count : null,
-    bytes: source.kind === 'records' ? source.bytes : null,
-    imported: source.kind === 'records' ? (source.imported ?? null) : null,
-    table: source.kind === 'exposed' ? { schema: source.schema, name: source.table } : null,
-    /** Relations declared with this entity. */
-    relations,
-    /** All relations, whichever entity declares them. */
-    related: relationsOf(entity, all),
-    defaultCondition: defaultCondition === undefined ? null : parseExact(defaultCondition),
-    ...(recipe && { recipe }),
-    _links: {
-      self: { href: self },
-      records: { href: `${addresses.query}/${name}` },
-      ...(source.kind !== 'table' && { import: { href: `${self}/import` } }),
-      ...(source.kind === 'records' && { versions: { href: `${self}/versions` } }),
-    },
-  }
 }

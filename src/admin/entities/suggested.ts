@@ -1,5 +1,6 @@
 import { areComparable, relationsBetween } from '../../model/relations.ts'
-import type { Entities, ForeignKey } from '../../storage/entities.ts'
+import type { Entities } from '../../storage/entities.ts'
+import type { ForeignKey } from '../../storage/exposing.ts'
 
 /**
  * The relations that the foreign keys of an exposed table suggest, to entities that it isn't related to yet.

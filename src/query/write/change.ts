@@ -3,10 +3,11 @@ import { requireType } from '../../http/json-body.ts'
 import { Problem } from '../../http/problems.ts'
 import { isObject, type Members, parseWritten } from '../../lib/json.ts'
 import type { Changes } from '../../model/audit-events.ts'
-import type { RecordEntity } from '../../storage/entities.ts'
-import { notFound, valuesOfKey } from '../keys.ts'
-import { readJson } from './check-record.ts'
-import { patched, setMember } from './json-patch.ts'
+import { keyValues, recordKey } from '../../model/record-changes.ts'
+import type { RecordEntity, RecordWrite } from '../../storage/entities.ts'
+import { keyPlan, keyTextOf, notFound, objectOf, valuesOfKey } from '../keys.ts'
+import { checkedJson, readJson } from './check-record.ts'
+import { isWrittenSo, patched, setMember } from './json-patch.ts'
 
 /** Changes of records: as a request asks for them, the records that they result in, and their events. */
 
@@ -98,4 +99,42 @@ function merged(target: unknown, patch: unknown): unknown {
     if (value === null) delete (result as Record<string, unknown>)[name]
     else setMember(result, name, merged(Object.hasOwn(result, name) ? result[name] : undefined, value))
   return result
+}
+
+/** A record that is to be changed. */
+export interface Target {
+  /** undefined: it is in the record, which a query has found. */
+  readonly key: string | undefined
+  readonly before: string | undefined
+  readonly change: Change
+}
+
+/** What becomes of a record. */
+export interface Made extends Target {
+  readonly key: string
+  readonly after: string | null
+  readonly write: Omit<RecordWrite, 'entity' | 'before'>
+  readonly object: string
+  readonly changes: ReturnType<typeof changesBetween>
+}
+
+/** Makes a change. @returns undefined if the record stays as it is. @throws Problem with the key of the record */
+export function changeMade(entity: RecordEntity, target: Target): Made | undefined {
+  const { before, change } = target
+  const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
+  const key = target.key ?? keyTextOf(entity, earlier ?? {})
+  const made = changed(change, entity, key, before)
+  const [, nameOf] = keyPlan(entity, key)
+  const name = earlier ? recordKey(entity, keyValues(entity, earlier)) : nameOf()
+  const after = made === null ? null : checkedJson(entity, made, name)
+  if (after === before) return undefined
+  if (change.event === 'record.change' && earlier !== undefined && isWrittenSo(earlier, made))
+    return undefined
+  const values = keyValues(entity, after === null ? (earlier ?? {}) : (made as Members))
+  const added = before === undefined ? 1 : after === null ? -1 : 0
+  const write = { key: name, values, json: after, added } as const
+  return {
+    ...{ ...target, key, after, write, object: objectOf(entity, earlier ?? (made as Members)) },
+    changes: changesBetween(earlier ?? null, made as Members | null),
+  }
 }

@@ -10,16 +10,13 @@ import { type Client, Overloaded } from '../../lib/fair-queue.ts'
 import { type Members, parseWritten } from '../../lib/json.ts'
 import { viewerOf } from '../../model/caller.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
-import { keyValues, recordKey } from '../../model/record-changes.ts'
-import type { Entities, RecordEntity, RecordWrite } from '../../storage/entities.ts'
+import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import { recordTag } from '../entity-tag.ts'
-import { keyPlan, keyTextOf, objectOf } from '../keys.ts'
+import { keyPlan, keyTextOf } from '../keys.ts'
 import { parseAsked } from '../parse.ts'
 import { type KnownEntity, planOf } from '../plan.ts'
 import { knownTo, writable } from '../readable.ts'
-import { type Change, changed, changesBetween, jsonPatch, mergePatch } from './change.ts'
-import { checkedJson } from './check-record.ts'
-import { isWrittenSo } from './json-patch.ts'
+import { type Change, changeMade, jsonPatch, type Made, mergePatch, type Target } from './change.ts'
 import { seenBy } from './other-records.ts'
 import {
   type Asked,
@@ -60,23 +57,6 @@ const access = {
   DELETE: changes(rightTo('write the entity'), 'query', 'unused', { csrf }),
 }
 const names = { PATCH: 'changeRecords', DELETE: 'deleteRecords' } as const
-
-/** A record that is to be changed. */
-interface Target {
-  /** undefined: it is in the record, which a query has found. */
-  readonly key: string | undefined
-  readonly before: string | undefined
-  readonly change: Change
-}
-
-/** What becomes of a record. */
-interface Made extends Target {
-  readonly key: string
-  readonly after: string | null
-  readonly write: Omit<RecordWrite, 'entity' | 'before'>
-  readonly object: string
-  readonly changes: ReturnType<typeof changesBetween>
-}
 
 /**
  * `PATCH` and `DELETE {query_base}/<entity>`: several records are changed in one step, all or none (R10–R13,
@@ -209,7 +189,7 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
     for (const [at, target] of targets.entries()) {
       if (at % atATime === 0) await turn()
       try {
-        const made = oneOf(entity, target)
+        const made = changeMade(entity, target)
         if (made === undefined) continue
         bytes += (made.after ?? '').length + (made.before ?? '').length
         if (bytes > 2 * maxBytes) throw tooMany('The records are larger than 16 MiB')
@@ -225,27 +205,6 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
       }
     }
     return all
-  }
-}
-
-/** Makes a change. @returns undefined if the record stays as it is. @throws Problem with the key of the record */
-function oneOf(entity: RecordEntity, target: Target): Made | undefined {
-  const { before, change } = target
-  const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
-  const key = target.key ?? keyTextOf(entity, earlier ?? {})
-  const made = changed(change, entity, key, before)
-  const [, nameOf] = keyPlan(entity, key)
-  const name = earlier ? recordKey(entity, keyValues(entity, earlier)) : nameOf()
-  const after = made === null ? null : checkedJson(entity, made, name)
-  if (after === before) return undefined
-  if (change.event === 'record.change' && earlier !== undefined && isWrittenSo(earlier, made))
-    return undefined
-  const values = keyValues(entity, after === null ? (earlier ?? {}) : (made as Members))
-  const added = before === undefined ? 1 : after === null ? -1 : 0
-  const write = { key: name, values, json: after, added } as const
-  return {
-    ...{ ...target, key, after, write, object: objectOf(entity, earlier ?? (made as Members)) },
-    changes: changesBetween(earlier ?? null, made as Members | null),
   }
 }
 

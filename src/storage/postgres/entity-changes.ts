@@ -9,13 +9,12 @@ import { withChangedSlots } from '../columns/changed-entities.ts'
 import { slotsOf } from '../columns/record-source.ts'
 import {
   EntityChanged,
-  ExposeError,
-  type ExposeRequest,
   type NewEntity,
   type NewRecords,
   type RecordEntity,
   type Revision,
 } from '../entities.ts'
+import { ExposeError, type ExposeRequest } from '../exposing.ts'
 import {
   dropEntity,
   keepRetired,

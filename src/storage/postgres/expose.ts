@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Entity, Field, FieldType } from '../../model/entities.ts'
-import { ExposeError, type ExposeRequest } from '../entities.ts'
+import { ExposeError, type ExposeRequest } from '../exposing.ts'
 import { quoteName } from '../tables/cells.ts'
 import type { Connection, Queries } from './driver.ts'
 import { Conflict, codeOf } from './errors.ts'

@@ -1,5 +1,5 @@
 import type { Entity } from '../../model/entities.ts'
-import type { ForeignKey, FoundTable, FoundTables, TableSearch } from '../entities.ts'
+import type { ForeignKey, FoundTable, FoundTables, TableSearch } from '../exposing.ts'
 import type { Queries } from './driver.ts'
 import { type ColumnRow, findColumns, primaryKeyOf, toField } from './expose.ts'
 

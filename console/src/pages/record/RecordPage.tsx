@@ -1,19 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { service } from '../../api.ts'
-import {
-  type DataRecord,
-  type Entity,
-  entities,
-  entityPath,
-  keyIn,
-  keyOf,
-  keyPath,
-  pathOf,
-  type Relation,
-  recordPath,
-} from '../../entities.ts'
-import { printExactly, readExactly } from '../../exact.ts'
+import { type DataRecord, type Entity, entityPath, keyIn, keyOf, recordPath } from '../../entities.ts'
+import { printExactly } from '../../exact.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ChevronDown, Copy, CopyPlus, Pencil, Trash2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
@@ -22,11 +10,10 @@ import { useLoad } from '../../parts/load.ts'
 import { Menu } from '../../parts/Menu.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
-import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { cut, FieldName, Value } from '../../parts/Value.tsx'
+import { cut, FieldName } from '../../parts/Value.tsx'
 import { Whole } from '../../parts/Whole.tsx'
-import { go, href, type Parameters, path, withQuery } from '../../router.ts'
+import { go, href, type Parameters, path } from '../../router.ts'
 import { who } from '../../session.ts'
 import { History } from '../edit/History.tsx'
 import { DeleteRecord, RecordDialog } from '../edit/RecordDialog.tsx'
@@ -34,8 +21,9 @@ import { RecordForm } from '../edit/RecordForm.tsx'
 import { load, newer, rounds, type Stored } from '../edit/writing.ts'
 import { useEntity } from '../entity/EntityPage.tsx'
 import { written } from '../entity/pql.ts'
-import { nameField, usual } from '../entity/view.ts'
+import { nameField } from '../entity/view.ts'
 import type { Requested } from '../request/texts.ts'
+import { Related } from './Related.tsx'
 import './record.css'
 
 /** One record, and the records related to it. */
@@ -227,77 +215,5 @@ const Fields = ({
     ))}
   </dl>
 )
-
-/** Number of related records listed; a link leads to all of them. */
-const some = 10
-
-/**
- * Records of another entity that are related to this one. The link to all of them uses the relation as a
- * filter.
- */
-function Related({
-  relation,
-  record,
-}: {
-  readonly relation: Relation
-  readonly record: DataRecord
-}): JSX.Element | null {
-  const other = entities.value?.find(({ name }) => name === relation.to.entity)
-  const values = relation.fields.map(name => record[name])
-  const condition = relation.to.fields
-    .map((name, at) => `${written(name)} = ${printExactly(values[at])}`)
-    .join(' and ')
-  const isNull = values.some(value => value === null || value === undefined)
-  const { value, problem, reload } = useLoad(
-    async signal => {
-      if (!other || isNull) return undefined
-      const query = { query: `${other.name} { ${condition} }`, limit: some, include_total: true }
-      const response = await service.value.request('GET', pathOf(), { query, signal })
-      return {
-        records: readExactly(await response.text()) as readonly DataRecord[],
-        total: Number(response.headers.get('x-records')),
-      }
-    },
-    [other, condition, who.value],
-  )
-  if (!other || isNull) return null
-  const shown = usual(other).slice(0, 8)
-  return (
-    <section class="section">
-      <div class="row spread">
-        <h2>{tOf('entity', other.name)}</h2>
-        {value && value.total > 0 && (
-          <a href={href(withQuery(entityPath(other.name), { q: condition }))}>
-            {t('record.related', { n: value.total })}
-          </a>
-        )}
-      </div>
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading lines={3} />
-      ) : value.total === 0 ? (
-        <p class="soft">{t('entity.none')}</p>
-      ) : (
-        <Table<DataRecord>
-          whole
-          label={tOf('entity', other.name)}
-          rows={value.records}
-          idOf={one => keyPath(other, one)}
-          pathOf={one => recordPath(other, one)}
-          columns={shown.map((field, at) => ({
-            id: field.name,
-            label: <FieldName field={field} />,
-            numeric: field.type === 'integer' || field.type === 'number',
-            cell: one => {
-              const text = <Value value={one[field.name]} field={field} plain={at === 0} />
-              return at === 0 ? <a href={href(recordPath(other, one))}>{text}</a> : text
-            },
-          }))}
-        />
-      )}
-    </section>
-  )
-}
 
 export default RecordPage

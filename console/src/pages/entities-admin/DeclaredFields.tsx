@@ -1,0 +1,191 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { loadEntities } from '../../entities.ts'
+import { a, aOf } from '../../i18n/admin.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { go } from '../../router.ts'
+import { processPath } from '../processes/processes.ts'
+import { changeCollation, changeDeclared, type Declared, type DeclaredField } from './declared.ts'
+import { declaredOf, FieldForm, typedOf } from './FieldForm.tsx'
+
+export function Fields({
+  entity,
+  tag,
+  onChange,
+}: {
+  readonly entity: Declared
+  readonly tag: string | null
+  readonly onChange: () => void
+}): JSX.Element {
+  const { name, source, fields } = entity
+  const [changing, setChanging] = useState<DeclaredField>()
+  const [describing, setDescribing] = useState<DeclaredField>()
+  const columns: readonly Column<DeclaredField>[] = [
+    {
+      id: 'name',
+      label: a('field.name'),
+      cell: ({ name, label }) => (
+        <>
+          <bdi>{name}</bdi> {label !== undefined && <bdi class="soft">{label}</bdi>}
+        </>
+      ),
+    },
+    { id: 'type', label: a('field.type'), cell: ({ type }) => tOf('type', type) },
+    { id: 'nullable', label: a('field.nullable'), cell: ({ nullable }) => (nullable ? t('yes') : t('no')) },
+    {
+      id: 'collation',
+      label: a('field.collation'),
+      cell: field => (
+        <>
+          <bdi>{field.collation ?? (field.type === 'text' ? a('field.code-point') : '–')}</bdi>{' '}
+          {source === 'imported' && field.type === 'text' && (
+            <button
+              type="button"
+              class="link-button"
+              aria-label={`${a('change')}: ${field.name}`}
+              onClick={() => setChanging(field)}
+            >
+              {a('change')}
+            </button>
+          )}
+        </>
+      ),
+    },
+    ...(source === 'built-in'
+      ? []
+      : [
+          {
+            id: 'declared',
+            label: a('field.declared'),
+            cell: (field: DeclaredField) => (
+              <>
+                <bdi class="soft">{declaredInWords(field)}</bdi>{' '}
+                <button
+                  type="button"
+                  class="link-button"
+                  aria-label={`${a('field.describe')}: ${field.name}`}
+                  onClick={() => setDescribing(field)}
+                >
+                  {a('field.describe')}
+                </button>
+              </>
+            ),
+          },
+        ]),
+  ]
+  return (
+    <>
+      <Table label={a('entity.fields')} columns={columns} rows={fields} idOf={one => one.name} />
+      {describing && (
+        <Describe
+          entity={entity}
+          field={describing}
+          tag={tag}
+          onClose={done => {
+            setDescribing(undefined)
+            if (done) onChange()
+          }}
+        />
+      )}
+      {changing && <Collation entity={name} field={changing} onClose={() => setChanging(undefined)} />}
+    </>
+  )
+}
+
+/** The constraints and the form of a field in a line. */
+const declaredInWords = ({ required, unique, format, unit, oneOf, references }: DeclaredField): string =>
+  [
+    required && a('field.required'),
+    unique && a('field.unique'),
+    format && aOf('format', format),
+    unit,
+    oneOf && a('field.values', { n: oneOf.length }),
+    references && `→ ${tOf('entity', references)}`,
+  ]
+    .filter(Boolean)
+    .join(' · ')
+
+/** Declares how a field is shown, and what its values must be. */
+function Describe({
+  entity: { name, source },
+  field,
+  tag,
+  onClose,
+}: {
+  readonly entity: Declared
+  readonly field: DeclaredField
+  readonly tag: string | null
+  readonly onClose: (done: boolean) => void
+}): JSX.Element {
+  const [typed, setTyped] = useState(() => typedOf(field))
+  return (
+    <Confirm
+      tone="primary"
+      title={a('field.describe.title', { name: field.name })}
+      act={t('save')}
+      onClose={onClose}
+      work={async () => {
+        const declared = declaredOf(typed, field.type)
+        const sent = source === 'imported' ? declared : shownOf(declared)
+        await changeDeclared(name, { fields: { [field.name]: sent } }, tag)
+        toast(a('saved'))
+        await loadEntities().catch(() => {})
+      }}
+    >
+      <FieldForm
+        entity={name}
+        type={field.type}
+        typed={typed}
+        onChange={setTyped}
+        isImported={source === 'imported'}
+      />
+    </Confirm>
+  )
+}
+
+/** The part that a table's fields can have. */
+const shownOf = ({ label, help, unit, format }: ReturnType<typeof declaredOf>) => ({
+  label,
+  help,
+  unit,
+  format,
+})
+
+/** Changes the collation of a field, after which a process rewrites the records. */
+function Collation({
+  entity,
+  field: { name, collation = '' },
+  onClose,
+}: {
+  readonly entity: string
+  readonly field: DeclaredField
+  readonly onClose: () => void
+}): JSX.Element {
+  const [tag, setTag] = useState(collation)
+  return (
+    <Confirm
+      tone="primary"
+      title={a('field.collation.title', { name })}
+      act={t('save')}
+      onClose={onClose}
+      work={async () => {
+        const process = await changeCollation(entity, name, tag.trim() || null)
+        if (process !== undefined) go(processPath(process))
+      }}
+    >
+      <p>{a('field.collation.help')}</p>
+      <Field label={a('field.collation.tag')} hint={a('field.collation.tag.hint')}>
+        <input
+          autoComplete="off"
+          spellcheck={false}
+          value={tag}
+          onInput={event => setTag(event.currentTarget.value)}
+        />
+      </Field>
+    </Confirm>
+  )
+}
