@@ -8,7 +8,6 @@ import { type Batch, noCode, readRun } from './batches.ts'
 import { type Faults, faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
 import { batchOf, recordsIn } from './ordered-records.ts'
-import type { StagedBatch } from './ranking.ts'
 
 /** A field of the key, with its ranks. */
 export interface KeyField {
@@ -207,11 +206,14 @@ export function lineOf({ descriptor, lines }: Batch, n: number): number {
   return line[0] as number
 }
 
+/** A batch with the number of its first record. */
+type Placed = Batch & { readonly start: number }
+
 /** Reads single records, for messages. */
-export function recordsOf(batches: readonly StagedBatch[]): Records {
+export function recordsOf(batches: readonly Placed[]): Records {
   const starts = batches.map(({ start }) => start)
   const find = (at: number) => {
-    const batch = batches[batchOf(starts, at)] as StagedBatch
+    const batch = batches[batchOf(starts, at)] as Placed
     return { batch, n: at - batch.start }
   }
   return {

@@ -138,5 +138,13 @@ test('D1 every command that prints a result has --json', async () => {
     path => !new RegExp(`^ {4}"${path}"\\)\\n.*\\n +options="(.* )?--json( .*)?"$`, 'm').test(script),
   )
   // One prints a script, one runs until it is stopped, two have --format, and one prints TypeScript.
-  assert.deepEqual(without.toSorted(), ['/completion', '/events/export', '/query', '/serve', '/types'])
+  assert.deepEqual(without.toSorted(), [
+    '/completion',
+    // A recipe is JSON.
+    '/entity/recipe',
+    '/events/export',
+    '/query',
+    '/serve',
+    '/types',
+  ])
 })

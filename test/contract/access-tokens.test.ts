@@ -259,6 +259,7 @@ test('K2 every route is in the table of what access tokens reach, or is refused'
     'GET /console',
     'GET /console*',
     'GET /console/assets/:name',
+    'GET /console/client/:name',
     'GET /console/logo',
     'GET /health/live',
     'GET /health/ready',

@@ -46,7 +46,7 @@ const routes = [
   ['/api/problems/not-found', 'GET, HEAD'],
   [`/api/eperson/epersons/${nobody}`, 'GET, HEAD, PATCH, DELETE'],
   ['/api/query/v4', 'GET, HEAD, POST'],
-  ['/api/query/v4/letters', 'GET, HEAD, POST'],
+  ['/api/query/v4/letters', 'GET, HEAD, POST, PATCH, DELETE'],
   ['/health/live', 'GET, HEAD'],
   ['/health/ready', 'GET, HEAD'],
 ] as const

@@ -246,6 +246,7 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'tus-version',
   'upload-in-use',
   'upload-offset',
+  'record-referenced',
   'secret-set',
   'explanation-refused',
   'mail-token-refused',

@@ -417,7 +417,8 @@ test('--dry-run says what would happen and what is wrong, and writes nothing', a
   const finished = await carrel(service.dataFolder, ['ingest', source, '--dry-run'])
   assert.equal(
     finished.stdout,
-    'Readers: 2 admin (the default; change it with --read or `carrel item access`).\n' +
+    'It would add letters/letter-0000\nIt would add letters/letter-0002\n' +
+      'Readers: 2 admin (the default; change it with --read or `carrel item access`).\n' +
       'It would be: 2 added, 0 changed, 0 unchanged, 1 failed. Nothing was written.\n',
   )
 })

@@ -314,6 +314,10 @@ export const everybody = {
       de: 'Datensätze dieser Sammlung lassen sich nicht schreiben',
     },
     'record-refused': { en: 'The record is refused', de: 'Der Datensatz wird abgelehnt' },
+    'record-referenced': {
+      en: 'Other records refer to the record',
+      de: 'Andere Datensätze verweisen auf den Datensatz',
+    },
     'upload-offset': {
       en: 'The upload goes on at another place',
       de: 'Das Hochladen geht an anderer Stelle weiter',
