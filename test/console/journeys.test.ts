@@ -232,7 +232,7 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
   assert.equal(await editor.inputValue(), 'pages > 3 and\n year < 1790')
   await page.getByRole('alert').waitFor({ state: 'detached' })
   for (const [condition, message] of [
-    ['year <', 'The condition breaks off here. What can follow: a text in quotes, a number'],
+    ['year <', 'The condition breaks off here. What can follow: a field, a text in quotes'],
     ['letters[id] { year < 1790 }', 'This is a whole query. Only its condition goes here'],
     ['["=", "year", 1790]', 'This is a whole query. Only its condition goes here'],
     ['year = 1800x', '1800x doesn’t fit: what belongs here is a number.'],
@@ -288,7 +288,7 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
     ['year = "x"', '"x" passt nicht: Hierher gehört eine Zahl.'],
     ['sender = Zoë', 'Ein Text braucht Anführungszeichen: "Zoë"'],
     ['(year = 1790', 'Hier bricht die Bedingung ab. Folgen kann: and, or, )'],
-    ['subjects[*] = "Basel"', '[*] ist nicht die Nummer eines Elements, wie [0].'],
+    ['subjects[x] = "Basel"', '[x] ist nicht die Nummer eines Elements, wie [0].'],
     ['not (year is null)', 'Schreiben Sie „!“ statt „not“.'],
   ] as const) {
     await german.fill(condition)

@@ -74,8 +74,13 @@ function callOf(command: Command, folder: string): string[] {
       .filter(one => one.required || one.name() in known)
       .map(one => anythingFor(one.name())),
     ...command.options
-      // `copy` requires this option in one of its two forms.
-      .filter(one => (one.mandatory && one.defaultValue === undefined) || one.long === '--to')
+      // `copy` requires one in one of its two forms, and `entity fields` any change.
+      .filter(
+        one =>
+          (one.mandatory && one.defaultValue === undefined) ||
+          one.long === '--to' ||
+          (one.long === '--remove' && command.name() === 'fields'),
+      )
       .flatMap(({ long }) => [long ?? '', anythingFor(long ?? '')]),
   ]
 }
@@ -85,7 +90,7 @@ function callOf(command: Command, folder: string): string[] {
  * own way.
  */
 const mayCreate = ['serve', 'import', 'ingest', 'eperson add', 'group add', 'restore']
-const openNone = ['sso check', 'completion', 'doctor', 'backup verify', 'types']
+const openNone = ['open', 'sso check', 'completion', 'doctor', 'backup verify', 'types']
 
 test('D6 every command but those that may create a store fails where there is none', async t => {
   const outer = { ...process.env }
