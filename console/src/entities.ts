@@ -25,7 +25,7 @@ export async function loadEntities(signal?: AbortSignal): Promise<readonly Entit
   return list
 }
 
-/** True if records can be sorted by the field. Some types of a database have no order, and lists have none that says much. */
+/** True if records can be sorted by the field. Some types of a database, and lists, have no useful order. */
 export const isSortable = ({ sortable, list }: EntityField): boolean => sortable !== false && !list
 
 export const keyOf = ({ key }: Entity): readonly string[] => [key].flat() as readonly string[]

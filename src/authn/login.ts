@@ -205,20 +205,22 @@ function createByLink({ config, newSessions, specialGroups, tickets }: Parts) {
   const isFromThisMachine = createSameMachine(config)
   const method = commandLineMethod
   return async (secret: string, request: FastifyRequest): Promise<Proven> => {
-    // The link of another machine isn't used up.
-    const linked = isFromThisMachine(request.raw)
-      ? await tickets.take<Linked>('login-link', secret)
-      : undefined
+    // Requests from elsewhere use no link up, and leave no event: anyone could fill the trail with them.
+    if (!isFromThisMachine(request.raw)) throw linkRefused()
+    const linked = await tickets.take<Linked>('login-link', secret)
     const event = loginEvent(request, linked?.uuid ?? null, method)
     const begun = linked && (await newSessions.byPassword({ ...linked, renewedHash: null }, event))
     if (begun) return { ...begun, method, sg: specialGroups.ofLogin(method) }
     if (!linked) await newSessions.fail(event)
-    throw new Problem(
-      'login-failed',
-      `A login link works once, for ${linkLifetime} seconds, and on the machine of the service. \`carrel open <email>\` makes another one.`,
-    )
+    throw linkRefused()
   }
 }
+
+const linkRefused = () =>
+  new Problem(
+    'login-failed',
+    `A login link works once, for ${linkLifetime} seconds, and on the machine of the service. \`carrel open <email>\` makes another one.`,
+  )
 
 async function byToken({ clock, config, sessions }: Parts, request: FastifyRequest): Promise<Proven> {
   const { caller } = request

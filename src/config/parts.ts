@@ -51,7 +51,7 @@ export const uploadsOf = ({ required }: Values): UploadLimits => ({
 
 const megabyte = 1024 * 1024
 
-/** How the console shows the repository as the operator's own. */
+/** The repository's own name, logo and color in the console. */
 export interface Look {
   readonly name: string
   /** A color as `#rrggbb`; null for that of the console. */

@@ -20,7 +20,7 @@ import type { Shape } from './shapes.ts'
 export interface Column {
   /** The name in the file. */
   readonly name: string
-  /** What the recipe makes of it; undefined: nothing. */
+  /** Its part of the recipe; undefined: none. */
   readonly shape: Shape | undefined
   /** True if the type is declared, so that values don't change it. */
   declared: boolean

@@ -6,7 +6,7 @@ import { type ChangePlan, type Counts, fieldsOf } from './change-plan.ts'
 import { type Change, compareKeys, fieldValue, keysOf } from './changes.ts'
 import type { Staged } from './staging.ts'
 
-/** What an import changes: how many records and which fields, with the first of each. */
+/** Changes by an import: numbers of records, and fields, with the first of each. */
 export interface Differences {
   readonly counts: Counts
   readonly first: {

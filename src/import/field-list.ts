@@ -13,7 +13,7 @@ export interface Declarations {
   readonly collations: ReadonlyMap<string, string>
   /** The declared fields that are lists; if absent, their values decide. */
   readonly lists?: ReadonlySet<string>
-  /** What a recipe makes of fields of JSON; those of tables have their shape before they are staged. */
+  /** Shapes that a recipe gives fields of JSON; those of tables have theirs before they are staged. */
   readonly shaping?: Shaping
   /** Fields that keep the type of the entity, if a record has them. */
   readonly held?: ReadonlySet<string>

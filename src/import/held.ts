@@ -25,7 +25,7 @@ import type { Staged } from './staging.ts'
 
 type Known = ReadonlyMap<string, Entity>
 
-/** What a file of all records is held to. */
+/** Constraints on a file of all records. */
 interface Held {
   /** Types that fields with constraints keep, and what their values must be. */
   readonly declarations: Pick<Declarations, 'types' | 'held' | 'constraints' | 'unique' | 'looked'>

@@ -51,7 +51,7 @@ export interface ImportReport {
   readonly fields: readonly (Field & Findings)[]
   /** The records and fields that were removed; undefined: there were no records before. */
   readonly loss?: Loss
-  /** What has changed; undefined: there were no records before, or they had another key. */
+  /** The changes; undefined: there were no records before, or they had another key. */
   readonly differences?: Differences
   readonly milliseconds: number
 }

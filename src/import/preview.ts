@@ -41,7 +41,7 @@ export interface Preview {
    * yet, or the file has faults.
    */
   readonly loss?: Loss
-  /** What would change, unless there are no records yet, or those there are have another key. */
+  /** Changes that would be made; absent if there are no records yet, or they have another key. */
   readonly differences?: Differences
   /** The first faults, in the order of the file. */
   readonly faults: readonly Fault[]

@@ -7,7 +7,7 @@ import type { ReadRecord } from './json-lines.ts'
 import { fromDayFirst, fromDecimalComma, isDayFirst } from './local-forms.ts'
 import type { ReadingOptions } from './reading-options.ts'
 
-/** What a recipe makes of the values of a field of the file. */
+/** The shape that a recipe gives the values of a field of the file. */
 export interface Shape {
   /** The name in the entity. */
   readonly name: string

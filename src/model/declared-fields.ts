@@ -2,7 +2,7 @@ import type { DeclaredField, Entity, Field, FieldDeclaration, FieldFormat, Field
 
 export type { DeclaredField, FieldDeclaration, FieldFormat, PlainValue } from './entities.ts'
 
-/** What administrators declare of fields (docs/decisions/0076): how values are shown, and what they must be. */
+/** Declarations of fields by administrators (docs/decisions/0076): how values are shown, and what they must be. */
 
 /**
  * Each format with the types of the fields that may have it. A format says how values are shown and edited; a value

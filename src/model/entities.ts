@@ -29,7 +29,7 @@ export type PlainValue = string | number | boolean
 export interface FieldDeclaration {
   /** The name that people read. */
   readonly label?: string
-  /** What the field holds, in words for people. */
+  /** A description of the field for people. */
   readonly help?: string
   /** The unit of numbers, such as `mm`. */
   readonly unit?: string

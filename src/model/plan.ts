@@ -133,7 +133,7 @@ export interface FieldRef {
   readonly type: FieldType
   /** True if the field itself is a list, or if the path has `eachElement`: conditions look at the elements. */
   readonly list?: true
-  /** What is computed of the value; absent: the value itself. */
+  /** A function of the value; absent: the value itself. */
   readonly computed?: Computed
 }
 

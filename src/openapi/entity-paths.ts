@@ -117,7 +117,7 @@ function requiredIn(entity: Entity): readonly string[] {
   return [...new Set([...[entity.key].flat(), ...needed.map(({ name }) => name)])]
 }
 
-/** What is declared of a field, as far as JSON Schema has words for it. */
+/** The declarations of a field that JSON Schema can express. */
 function wordsOf({ label, help, unit, nullable, oneOf, ...field }: DescribedField): Json {
   const words = [
     help,

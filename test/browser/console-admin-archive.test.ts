@@ -273,6 +273,8 @@ testOn('sqlite', 'CO8 an archive is tried first and then ingested, from the same
   await takePicture(page, 'ingest-tried-1440-light')
   await assertAccessible(page, 'an ingest that was tried')
   await button(page, 'Ingest for real').click()
+  // The trial is completed, too; its page gives way to that of the real ingest.
+  await button(page, 'Ingest for real').waitFor({ state: 'detached' })
   await page.getByRole('main').getByText('completed').waitFor()
   assert.equal((await count()).get('x-records'), '3')
   await desk.open('admin/items?q=the+second')

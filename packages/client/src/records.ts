@@ -22,7 +22,7 @@ export interface Description {
     readonly collation?: string
     readonly sortable?: false
     readonly list?: true
-    /** What an administrator has declared of the field: how values are shown, and what they must be. */
+    /** Declarations of the field by an administrator: how values are shown, and what they must be. */
     readonly label?: string
     readonly help?: string
     readonly unit?: string

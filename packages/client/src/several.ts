@@ -35,7 +35,7 @@ export interface Write<T> {
   readonly patch?: { readonly [F in keyof T]?: T[F] | null } | readonly Operation[]
 }
 
-/** What was changed, or would be. */
+/** The records that were changed, or would be. */
 export interface Changed<T> {
   readonly count: number
   readonly changed: number

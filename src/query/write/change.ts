@@ -109,7 +109,7 @@ export interface Target {
   readonly change: Change
 }
 
-/** What becomes of a record. */
+/** A record after its change. */
 export interface Made extends Target {
   readonly key: string
   readonly after: string | null

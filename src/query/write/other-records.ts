@@ -22,7 +22,7 @@ import { type Json, nodeOf } from '../language/node.ts'
 import { type KnownEntity, telling } from '../plan.ts'
 import { pointerTo } from './check-record.ts'
 
-/** What a record must be beside other records: unique values and references (docs/decisions/0076). */
+/** Constraints between a record and others: unique values and references (docs/decisions/0076). */
 
 interface Write {
   readonly entity: RecordEntity

@@ -19,7 +19,7 @@ import { readJson } from './check-record.ts'
 export const maxTogether = 10_000
 /** Maximum size in bytes of the body, of the records that are changed, and of what they become. */
 export const maxBytes = 16 * 1024 * 1024
-/** What a request asks for. */
+/** A request for changes of several records. */
 export interface Asked {
   /** undefined: the records are named one by one. */
   readonly query: string | undefined

@@ -853,7 +853,7 @@ export const administration = {
   'relation.elsewhere': 'Declared by {name}:',
   'relation.suggested': 'A foreign key suggests:',
 
-  // What is declared of fields
+  // Declarations of fields
   'field.declared': 'Declared',
   'field.describe': 'Describe',
   'field.describe.title': 'Describe {name}',

@@ -17,7 +17,7 @@ import {
 interface Parts {
   readonly field: EntityField
   readonly value: Json | undefined
-  /** What was typed on the cell, and replaces its value. */
+  /** Text typed on the cell, which replaces its value. */
   readonly first: Typed | undefined
   /** @returns false if the editor has to stay open */
   readonly save: (json: string, typed: Typed) => Promise<boolean>

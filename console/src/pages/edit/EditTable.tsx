@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { type DataRecord, type Entity, type EntityField, keyOf, keyText } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
@@ -61,12 +61,19 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
   const recordAt = (place: Place) => rows[ids.indexOf(place.row)]
   const fieldAt = ({ field }: Place) => fields.find(({ name }) => name === field)
 
+  const toFocus = useRef<Place>()
   const focusOn = (place: Place | undefined) => {
     if (!place) return
     setAt(place)
-    // The cell is there before the next frame, in the place of its editor.
-    requestAnimationFrame(() => cellOf(whole.current, place)?.focus())
+    toFocus.current = place
   }
+  // As soon as the cell is in the place of its editor, so that no key is lost.
+  useLayoutEffect(() => {
+    const cell = toFocus.current && cellOf(whole.current, toFocus.current)
+    if (!cell) return
+    toFocus.current = undefined
+    cell.focus()
+  })
   const moved = (place: Place, down: number, right: number): Place | undefined => {
     const row = ids[ids.indexOf(place.row) + down]
     const field = names[names.indexOf(place.field) + right]

@@ -11,7 +11,7 @@ import { loadHistory, newer, type Past, rounds } from './writing.ts'
 /** Number of changes that an answer has at most. */
 const page = 20
 
-/** What was changed in a record and by whom, for those who may write it. */
+/** The changes of a record and their authors, for those who may write it. */
 export function History({
   entity,
   record,

@@ -31,7 +31,7 @@ interface Parts {
   readonly stored?: Stored | undefined
   /** The record that a new one begins with, but for its key. */
   readonly copied?: Stored | undefined
-  /** What was typed elsewhere, over a record that others have changed since. */
+  /** Values typed in another place, over a record that others have changed since. */
   readonly lost?: { readonly edits: Edits; readonly now: Stored | undefined } | undefined
   /** The field that gets the focus. */
   readonly focus?: string | undefined
@@ -39,7 +39,7 @@ interface Parts {
   readonly onClose: (saved: Stored | undefined) => void
 }
 
-/** What is being typed, kept so that it survives a reload and a new login. */
+/** Unsaved input, kept so that it survives a reload and a new login. */
 interface Draft {
   /** The record that it is typed over. */
   readonly over: Pick<Stored, 'text' | 'tag'> | undefined
@@ -221,13 +221,13 @@ export function RecordForm(parts: Parts): JSX.Element {
   )
 }
 
-/** What a new record begins with. */
+/** Initial values of a new record. */
 const defaultsOf = ({ fields }: Entity): Edits =>
   Object.fromEntries(
     fields.flatMap(field => (field.default === undefined ? [] : [[field.name, String(field.default)]])),
   )
 
-/** What a copy begins with: all values but those of the key. */
+/** Initial values of a copy: all but those of the key. */
 function editsOf(entity: Entity, { text }: Stored): Edits {
   const values = writtenIn(text)
   const fields = entity.fields.filter(({ name }) => !keyOf(entity).includes(name))

@@ -132,7 +132,7 @@ async function takeBack(entity: Entity, undo: string): Promise<boolean> {
 
 type Row = Changed['records'][number]
 
-/** What would be changed: how many records, and the first of them. */
+/** A dry run: the number of records that would change, and the first of them. */
 function Preview({
   entity,
   what,

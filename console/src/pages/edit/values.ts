@@ -10,7 +10,7 @@ export type Kind = 'text' | 'long' | 'integer' | 'number' | 'boolean' | 'date-ti
 /** A value as it is typed; null: the field has no value. */
 export type Typed = string | null
 
-/** What was typed, by field. */
+/** Typed texts by field. */
 export type Edits = Readonly<Record<string, Typed>>
 
 /** A reason why something typed is no value, and its place in the text if it has one. */

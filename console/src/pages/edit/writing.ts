@@ -116,7 +116,7 @@ export type Several =
   /** @param query AST in JSON, or PQL */
   | { readonly kind: 'query'; readonly query: string }
 
-/** What a change of several records has done, or would do. */
+/** The result of a change of several records, or of its dry run. */
 export interface Changed {
   readonly count: number
   readonly changed: number

@@ -6,7 +6,7 @@ import { Icon } from '../../parts/Icon.tsx'
 import { isOf, joined, type Requirement, type Requirements, requirementsOf } from './requirements.ts'
 import { showCondition } from './view.ts'
 
-/** What narrows a view down, whether it was searched, ticked, brushed or written; each can be removed. */
+/** All requirements of a view, searched, ticked, brushed or written; each can be removed. */
 export function Applied({
   entity,
   condition,

@@ -117,7 +117,7 @@ function Controls({ entity, view, field, move }: Parts): JSX.Element {
   )
 }
 
-/** What the records of the view have in the column. It is asked for when the panel opens, and no longer when it closes. */
+/** Statistics of a column over the records of the view. They are requested while the panel is open. */
 function Contents({ entity, view, field }: Omit<Parts, 'move'>): JSX.Element {
   const { value, problem } = useLoad(
     signal => loadAbout(entity, field, view.condition, signal),

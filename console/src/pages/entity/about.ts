@@ -5,7 +5,7 @@ import { t } from '../../i18n/i18n.ts'
 import { narrowed } from '../draw/groups.ts'
 import { written } from './pql.ts'
 
-/** What is asked of a column when its panel is opened. */
+/** Queries about a column, sent when its panel is opened. */
 interface About {
   readonly empty: number
   readonly distinct: number

@@ -106,7 +106,7 @@ export function facetsShown(
   return chosen.length > 0 ? chosen.slice(0, mostFacets) : usualFacets(facets)
 }
 
-/** Who chooses facets wants to see them, in the next table, too. */
+/** Facets that were opened stay open in the next table, too. */
 export function rememberFacets(entity: Entity, names: string): void {
   remember(`facets.${entity.name}`, names)
   remember('facets', 'open')

@@ -34,7 +34,7 @@ async function loadOpened(group: string, signal: AbortSignal) {
   return { rule, entities, condition: items, ...opened }
 }
 
-/** What members of a group may read or write because of it: collections of records, and items. */
+/** The collections of records, and items, that a group lets its members read or write. */
 export function Opens({ group }: { readonly group: string }): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadOpened(group, signal), [group])
   if (problem) return <ProblemView problem={problem} retry={reload} />

@@ -69,7 +69,7 @@ function Import(): JSX.Element {
 
   const fault = faultIn(wanted.entity, known)
   const isKnown = known !== undefined && known.name === wanted.entity
-  /** What a preview depends on: neither the readers nor the name of something new. */
+  /** The inputs of a preview. Neither the readers nor the name of a new collection is one. */
   const asked = JSON.stringify([sent?.upload, wanted.mode, sentRecipe(wanted), isKnown && known.name, round])
   const { seen, problem, forget } = useChecks(wanted, sent?.upload, asked, fault === undefined)
 

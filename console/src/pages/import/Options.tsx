@@ -12,7 +12,7 @@ interface Parts {
   readonly known: Declared | undefined
   readonly fixed: boolean
   readonly fields: readonly string[]
-  /** What is wrong with the name. */
+  /** The fault of the name. */
   readonly fault: string | undefined
   readonly onChange: (wanted: Wanted) => void
 }

@@ -13,7 +13,7 @@ import { type Group, groups } from '../groups/groups.ts'
 import { addPolicy, deleteItem, deletePolicy, loadPolicies } from './items.ts'
 import { anybody, loggedIn } from './Policies.tsx'
 
-/** What can be done with the chosen items of a page at once. */
+/** Actions on the chosen items of a page. */
 export function Several({
   chosen,
   onDone,

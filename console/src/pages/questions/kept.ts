@@ -18,7 +18,7 @@ const place = () => `questions.${eperson.value?.uuid ?? 'nobody'}`
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= most.text
 
-/** What was stored may be of another version, or no JSON at all. */
+/** Reads a stored value, which may be of another version, or no JSON at all. */
 export function kept(): Kept {
   changed.value
   try {

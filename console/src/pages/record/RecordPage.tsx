@@ -103,7 +103,7 @@ const requestFor = (entity: Entity, record: DataRecord): Requested => ({
     .join(' and ')} }`,
   record: { entity: entity.name, key: keyIn(entity, record) },
 })
-/** What those who may write the record can do with it. */
+/** Actions of those who may write the record. */
 function RecordActions({
   entity,
   stored,

@@ -1,7 +1,7 @@
 import { printAst } from '../../../../src/query/language/node.ts'
 import { readPql } from '../../../../src/query/language/read-pql.ts'
 
-/** What a page shows, as a request to the service: a query, or a single record by its key. */
+/** The content of a page as a request to the service: a query, or a single record by its key. */
 export interface Requested {
   /** In PQL, or an AST in JSON. */
   readonly query: string
