@@ -61,7 +61,7 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
   const recordAt = (place: Place) => rows[ids.indexOf(place.row)]
   const fieldAt = ({ field }: Place) => fields.find(({ name }) => name === field)
 
-  const toFocus = useRef<Place>()
+  const toFocus = useRef<Place | undefined>(undefined)
   const focusOn = (place: Place | undefined) => {
     if (!place) return
     setAt(place)
