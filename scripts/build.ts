@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { build } from 'rolldown'
 import { openApi } from './open-api.ts'
 
@@ -67,7 +67,8 @@ const page = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/pac
 mkdirSync(join(dist, 'swagger-ui'))
 for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE'])
   copyFileSync(join(page, name), join(dist, 'swagger-ui', name))
-copyFileSync(join(root, 'src/openapi/theme.css'), join(dist, 'swagger-ui/theme.css'))
+for (const path of ['src/openapi/theme.css', 'console/src/styles/tokens.css'])
+  copyFileSync(join(root, path), join(dist, 'swagger-ui', basename(path)))
 
 /** The OpenAPI document for programs that generate clients or tests without starting a service. */
 writeFileSync(join(dist, 'openapi.json'), await openApi())

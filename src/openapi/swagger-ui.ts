@@ -12,6 +12,7 @@ const files = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'swagger-ui.css': 'text/css; charset=utf-8',
   'theme.css': 'text/css; charset=utf-8',
+  'tokens.css': 'text/css; charset=utf-8',
 } as const
 
 /**
@@ -80,8 +81,8 @@ export async function pageFile(
 }
 
 function pathOf(name: string): string {
-  const own = join(import.meta.dirname, name)
-  if (existsSync(own)) return own
+  for (const own of [import.meta.dirname, join(root, 'console/src/styles')])
+    if (existsSync(join(own, name))) return join(own, name)
   try {
     return createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)
   } catch {

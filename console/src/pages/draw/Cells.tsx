@@ -56,7 +56,7 @@ function rangeOf(groups: readonly Group[], measure: Measure['kind'], isLog: bool
   const values = groups.flatMap(({ value }) => (value === null ? [] : [Number(value)]))
   const [low, high] = [min(values) ?? 0, max(values) ?? 0]
   if (isLog) return { low: min(values.filter(one => one > 0)) ?? 1, high, isLog }
-  // What can be added up is an amount, which begins at zero; averages and the like are only compared.
+  // Counts and sums are amounts, which begin at zero; averages and other measures are only compared.
   if (low >= 0) return { low: addsUp(measure) ? 0 : low, high, isLog }
   return high <= 0 ? { low: -high, high: -low, isLog } : { low: 0, high: Math.max(-low, high), isLog }
 }

@@ -54,7 +54,7 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
   const rowOf = (record: DataRecord) => keyText(entity, record)
   const ids = rows.map(rowOf)
   const names = columns.map(({ id }) => id)
-  // What is ticked belongs to the records that are seen.
+  // Only ticked records that are on the screen are chosen.
   const chosen = ticked === 'all' ? new Set(ids) : new Set(ids.filter(id => ticked.has(id)))
   useEffect(() => setTicked(new Set()), [condition])
   const current = at && ids.includes(at.row) && names.includes(at.field) ? at : undefined
@@ -67,7 +67,7 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
     setAt(place)
     toFocus.current = place
   }
-  // As soon as the cell is in the place of its editor, so that no key is lost.
+  // Focuses the cell before the browser handles another key, so that none is lost.
   useLayoutEffect(() => {
     const cell = toFocus.current && cellOf(whole.current, toFocus.current)
     if (!cell) return

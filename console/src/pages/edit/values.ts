@@ -112,7 +112,7 @@ const placeOf = (text: string, line: number, column: number): number =>
 export const nameFor = ({ name, label, unit }: EntityField): string =>
   unit === undefined ? (label ?? name) : `${label ?? name} (${unit})`
 
-/** The values that a field may have, as they are typed; undefined: any. What it has now is one of them. */
+/** The values that a field may have, as they are typed, and its present one; undefined: any. */
 export function choicesOf({ oneOf }: EntityField, now: Typed): readonly string[] | undefined {
   const choices = oneOf?.map(String)
   return choices && now !== null && !choices.includes(now) ? [now, ...choices] : choices

@@ -29,7 +29,7 @@ export function headOf(entity: Entity, view: View, field: EntityField): Partial<
     head: {
       draggable: true,
       onDragStart: event => {
-        // What is dragged in the panel, or at the edge of the column, is not the column.
+        // A drag inside the panel, or at the edge of the column, doesn't move the column.
         if ((event.target as Element).tagName !== 'TH') return
         event.dataTransfer?.setData(kind, name)
       },

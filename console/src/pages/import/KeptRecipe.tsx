@@ -12,7 +12,7 @@ interface Parts {
   readonly onChange: (recipe: Recipe) => void
 }
 
-/** The recipe that all choices make: shown, saved as a file, taken from one, and begun anew. */
+/** Shows the recipe of the present choices, which can be saved as a file, loaded from one, and reset. */
 export function KeptRecipe({ wanted, isKept, onChange }: Parts): JSX.Element {
   const { recipe, entity } = wanted
   const [problem, setProblem] = useState<unknown>()

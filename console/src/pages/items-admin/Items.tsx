@@ -177,7 +177,7 @@ function Items(): JSX.Element {
       ) : (
         <div>
           <Several
-            // What was chosen on another page isn't seen, so nothing happens to it.
+            // Items chosen on another page can't be seen, so actions leave them alone.
             chosen={value.records.filter(({ uuid }) => chosen.has(String(uuid)))}
             onDone={failed => {
               setChosen(failed)

@@ -181,24 +181,7 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
         {day('from', a('policies.from'))}
         {day('until', a('policies.until'))}
       </div>
-      {who === 'group' &&
-        (group ? (
-          <p>
-            {a('rule.group', { name: group.name })}{' '}
-            <button type="button" class="link-button" onClick={() => setGroup(undefined)}>
-              {a('change')}
-            </button>
-          </p>
-        ) : (
-          <Finder<Group>
-            label={a('groups.search')}
-            path={`${groups}/search/byMetadata`}
-            nameOf={({ name }) => name}
-            idOf={one => one.uuid}
-            action={a('choose')}
-            onChoose={setGroup}
-          />
-        ))}
+      {who === 'group' && <ChosenGroup group={group} onChange={setGroup} />}
       {who === 'person' &&
         (person ? (
           <p>
@@ -230,3 +213,29 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
     </form>
   )
 }
+
+/** Finds a group to choose, or shows the chosen one. */
+export const ChosenGroup = ({
+  group,
+  onChange,
+}: {
+  readonly group: Group | undefined
+  readonly onChange: (group: Group | undefined) => void
+}): JSX.Element =>
+  group ? (
+    <p>
+      {a('rule.group', { name: group.name })}{' '}
+      <button type="button" class="link-button" onClick={() => onChange(undefined)}>
+        {a('change')}
+      </button>
+    </p>
+  ) : (
+    <Finder<Group>
+      label={a('groups.search')}
+      path={`${groups}/search/byMetadata`}
+      nameOf={({ name }) => name}
+      idOf={one => one.uuid}
+      action={a('choose')}
+      onChoose={onChange}
+    />
+  )

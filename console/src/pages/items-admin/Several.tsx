@@ -6,12 +6,11 @@ import { formatNumber, t } from '../../i18n/i18n.ts'
 import { Trash2, Users } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Finder } from '../../parts/Finder.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { type Group, groups } from '../groups/groups.ts'
+import type { Group } from '../groups/groups.ts'
 import { addPolicy, deleteItem, deletePolicy, loadPolicies } from './items.ts'
-import { anybody, loggedIn } from './Policies.tsx'
+import { anybody, ChosenGroup, loggedIn } from './Policies.tsx'
 
 /** Actions on the chosen items of a page. */
 export function Several({
@@ -72,7 +71,7 @@ export function Several({
 
 /**
  * Opens an item to a group, or to administrators only, instead of its present readers. The new policy is added
- * first, so that a failure leaves no item that nobody can read.
+ * first, so that a failure leaves no item without readers.
  */
 const to = (group: string | undefined) => async (uuid: string) => {
   const known = await loadPolicies(uuid, new AbortController().signal)
@@ -116,24 +115,7 @@ function Readers({
           <option value="admin">{aOf('role', 'admin')}</option>
         </select>
       </Field>
-      {who === 'group' &&
-        (group ? (
-          <p>
-            {a('rule.group', { name: group.name })}{' '}
-            <button type="button" class="link-button" onClick={() => setGroup(undefined)}>
-              {a('change')}
-            </button>
-          </p>
-        ) : (
-          <Finder<Group>
-            label={a('groups.search')}
-            path={`${groups}/search/byMetadata`}
-            nameOf={({ name }) => name}
-            idOf={one => one.uuid}
-            action={a('choose')}
-            onChoose={setGroup}
-          />
-        ))}
+      {who === 'group' && <ChosenGroup group={group} onChange={setGroup} />}
     </Confirm>
   )
 }

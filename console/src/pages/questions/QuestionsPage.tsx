@@ -60,7 +60,7 @@ function QuestionsPage(): JSX.Element {
     draft.set(next)
     draft.done()
     setQuery({ q: next.trim(), page: null })
-    // The same question is asked again.
+    // A repeated question reloads the answer.
     if (next.trim() === text) reload()
   }
   const view = value && viewIn(value.question)
