@@ -9,6 +9,7 @@ import { ruthEmail } from '../support/data/ruth.ts'
 import { verify } from '../support/data/trail.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const path = '/api/query/v4/artworks'
 const mergePatch = 'application/merge-patch+json'
@@ -257,10 +258,21 @@ test('R10 ten thousand records are changed in one step and undone, in a trail th
     )
   assert.equal(await total('["=", "title", "One for all"]'), 10_000)
   const undo = JSON.stringify(changed.undo)
-  assert.equal((await answered(await send('many', 'PATCH', '', 'application/json', undo))).changed, 10_000)
+  // While new versions lag behind so many changes, others are refused and make nothing (R9).
+  const accepted = (work: () => Promise<Response>) =>
+    until('the change is accepted', work, ({ status }) => status !== 503)
+  const undone = await accepted(() => send('many', 'PATCH', '', 'application/json', undo))
+  assert.equal((await answered(undone)).changed, 10_000)
   assert.equal(await total('["=", "title", "Title 9999"]'), 1)
   // Events that were added together are a chain like others.
-  await putRecord(client, 'many', 3, { title: 'Three' })
+  const put = await accepted(() =>
+    client.request('/api/query/v4/many/3', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: '{"title":"Three"}',
+    }),
+  )
+  assert.equal(put.status, 200)
   const verdict = await verify(service.storage)
   assert.deepEqual(verdict.faults, [])
   assert.ok(verdict.events > 20_000)
