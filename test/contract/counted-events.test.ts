@@ -210,6 +210,22 @@ test('D9 N1 counts are written once their time is over, and with them when the s
   assert.ok((await list()).used >= Date.parse(last) - 1)
 })
 
+test('D9 N1 a session is kept for as long as its tokens live, also when a refresh before took long', async t => {
+  const { service, uuid } = await started(t)
+  const { sessions } = service.storage
+  const own = await sessions.of(uuid)
+  assert.ok(own)
+  const { begun } = (await sessions.list(own))[0] ?? { begun: 0 }
+  const now = Date.now()
+  // The first token has ended before its refresh is recorded.
+  for (const used of [now - 700, now]) {
+    const event = download('', { event: 'refresh', eperson: uuid })
+    await sessions.refresh({ begun, used, expires: used + 500, stamp: own.stamp }, event)
+    const [listed] = await sessions.list(own)
+    assert.ok(listed && listed.expires >= used + 500, `${listed?.expires} instead of ${used + 500}`)
+  }
+})
+
 test('D9 T4 N3 a logout between refreshes ends them at once, and what was counted stays true', async t => {
   const { service, client } = await started(t)
   for (let at = 0; at < 5; at++) await client.refresh()

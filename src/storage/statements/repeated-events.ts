@@ -47,6 +47,8 @@ interface Group {
   readonly items: Map<string, Item>
   /** The last refresh. */
   used: Used | undefined
+  /** Time in ms since 1970 until which the store knows that the session may be alive; 0 before it does. */
+  expires: number
   writing: Promise<void> | undefined
 }
 
@@ -90,11 +92,12 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
    * Writes one event at once. A refresh is written with the end of the last token that may be handed out before its
    * session is written again, so that no session is forgotten while it is alive.
    */
-  function write({ window }: Group, event: AuditEvent, used: Used | undefined): Promise<void> {
+  async function write(group: Group, event: AuditEvent, used: Used | undefined): Promise<void> {
     if (!used) return record(event)
     const { refreshed, clientIp, at } = used
-    const expires = Math.ceil(refreshed.expires + performance.now() - at + window)
-    return refresh({ ...refreshed, expires }, event, clientIp)
+    const expires = Math.ceil(refreshed.expires + performance.now() - at + group.window)
+    await refresh({ ...refreshed, expires }, event, clientIp)
+    group.expires = Math.max(group.expires, expires)
   }
 
   async function count(event: AuditEvent, refreshed?: Refreshed): Promise<void> {
@@ -105,6 +108,11 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
     if (group && at - group.since >= group.window) {
       await writeCounts(group)
       return count(event, refreshed)
+    }
+    // The time between the making of a token and this line varies, so a token may outlive what was written.
+    if (group && refreshed && group.expires > 0 && refreshed.expires > group.expires) {
+      group.used = used
+      return write(group, detached(event), used)
     }
     const clientIp = event.clientIp === null ? null : networkPrefix(event.clientIp)
     const { object } = event
@@ -128,6 +136,7 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
       rows: 0,
       items: new Map(),
       used,
+      expires: 0,
       writing: undefined,
     }
     if (kept >= mostKept || group.items.size >= mostOfGroup) {
