@@ -207,21 +207,22 @@ test('UP3 the process that ingests can be killed and cancelled: no folder is lef
   assert.deepEqual(resumed.result, counts(1), resumed.fault ?? '')
 })
 
-/** Kills the process that this one has started for an ingest. */
+/** Kills the process that this one starts for an ingest. */
 async function killChild(): Promise<void> {
-  const found = readdirSync('/proc').find(number => {
-    if (!/^\d+$/.test(number)) return false
-    try {
-      const status = readFileSync(`/proc/${number}/status`, 'utf8')
-      const command = readFileSync(`/proc/${number}/cmdline`, 'utf8')
-      return status.includes(`\nPPid:\t${process.pid}\n`) && command.includes('ingest-process')
-    } catch {
-      // The process has ended meanwhile.
-      return false
-    }
-  })
-  assert.ok(found)
+  const found = await until('a process that ingests', () => readdirSync('/proc').find(isChild))
   process.kill(Number(found), 'SIGKILL')
+}
+
+function isChild(number: string): boolean {
+  if (!/^\d+$/.test(number)) return false
+  try {
+    const status = readFileSync(`/proc/${number}/status`, 'utf8')
+    const command = readFileSync(`/proc/${number}/cmdline`, 'utf8')
+    return status.includes(`\nPPid:\t${process.pid}\n`) && command.includes('ingest-process')
+  } catch {
+    // The process has ended meanwhile.
+    return false
+  }
 }
 
 test('UP3 requests that are wrong begin nothing', async t => {
