@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
 import { Client } from '../support/clients/client.ts'
 import { listPath } from '../support/clients/listings.ts'
-import { openOn, residentOf } from '../support/clients/transfers.ts'
+import { keepsAtMost, openOn, residentOf } from '../support/clients/transfers.ts'
 import { repeats } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
@@ -73,12 +73,7 @@ testOn(
       () => openOn(served.pid, 'socket:'),
       open => open > clients,
     )
-    // Garbage that waits to be collected is no part of what the clients cost.
-    const grown = await until(
-      'at most 64 MiB more',
-      () => (residentOf(served.pid) - before) / mebibyte,
-      mebibytes => mebibytes <= 64,
-    )
+    const grown = await keepsAtMost(64 * mebibyte, served.pid, before)
 
     let log = 0
     const watch = setInterval(() => {
@@ -86,7 +81,7 @@ testOn(
     }, 20)
     t.after(() => clearInterval(watch))
     await refresh(refreshes)
-    t.diagnostic(`${grown.toFixed(0)} MiB, log ${log.toFixed(1)} MiB`)
+    t.diagnostic(`${(grown / mebibyte).toFixed(0)} MiB, log ${log.toFixed(1)} MiB`)
     assert.ok(log <= 16, `a log of ${log} MiB`)
   },
 )

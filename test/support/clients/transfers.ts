@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../service/waiting.ts'
 
 /**
  * Headers of a transfer. Files are read here as clients on bad connections do, and the operating system is
@@ -65,6 +66,19 @@ export const openOn = (pid: number, text: string): number =>
 /** Returns the resident memory in bytes. */
 export const residentOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
+
+/**
+ * Waits until a process keeps at most some bytes more than before. Garbage that waits to be collected is no part of
+ * what it keeps.
+ *
+ * @returns the bytes that it has more
+ */
+export const keepsAtMost = (most: number, pid: number, before: number): Promise<number> =>
+  until(
+    `at most ${most} bytes more than before`,
+    () => residentOf(pid) - before,
+    grown => grown <= most,
+  )
 
 const hasRead = (pid: number) => Number(/rchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
 
