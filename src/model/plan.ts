@@ -135,6 +135,21 @@ export interface FieldRef {
   readonly list?: true
   /** A function of the value; absent: the value itself. */
   readonly computed?: Computed
+  /**
+   * The record of another entity in which the value is read. The name is then the one that the query wrote, and
+   * the path is empty, because the value is a member there already.
+   */
+  readonly related?: Related
+}
+
+/** The record of another entity that has the values of these fields: one at most (docs/decisions/0078). */
+export interface Related {
+  readonly fields: readonly FieldRef[]
+  /**
+   * Lists the other entity, with as many columns as there are fields, and then the value; or its rows, which
+   * were read before the engine runs the plan, as in `in rows`. The check never makes rows.
+   */
+  readonly of: Plan | { readonly rows: string; readonly value: FieldRef }
 }
 
 /** A step of a path to all elements of an array: the value is the list of what is found in them, without nulls. */
@@ -149,9 +164,9 @@ export type Computed =
   /** The number of elements of an array. */
   | { readonly kind: 'length' }
 
-/** True for a field itself: neither a member inside it nor a value that is computed of it. */
-export const isWholeField = ({ path, computed }: FieldRef): boolean =>
-  path.length === 0 && computed === undefined
+/** True for a field itself: neither a member inside it, nor computed of it, nor of a related record. */
+export const isWholeField = ({ path, computed, related }: FieldRef): boolean =>
+  path.length === 0 && computed === undefined && related === undefined
 
 /**
  * True if a missing value differs from every other value, as within JSON. Elsewhere the
@@ -237,4 +252,71 @@ export interface Aggregate {
   /** Of a percentile: the part of 1, in plain digits. */
   readonly part?: string
   readonly field: FieldRef | null
+}
+
+/** Puts other fields in place of those in a plan's own conditions and rows, but not inside of its subqueries. */
+export const withFields = (plan: Plan, change: (field: FieldRef) => FieldRef): Plan => ({
+  ...plan,
+  where: plan.where && conditionWith(plan.where, change),
+  shape: plan.shape.kind === 'records' ? plan.shape : rowsWith(plan.shape, change),
+})
+
+function conditionWith(where: Condition, change: (field: FieldRef) => FieldRef): Condition {
+  switch (where.kind) {
+    case 'and':
+    case 'or':
+      return { ...where, of: where.of.map(one => conditionWith(one, change)) }
+    case 'none':
+    case 'sample':
+      return where
+    case 'in plan':
+    case 'in rows':
+    case 'text':
+      return { ...where, fields: where.fields.map(change) }
+    case 'fields':
+      return { ...where, field: change(where.field), other: change(where.other) }
+    default:
+      return { ...where, field: change(where.field) }
+  }
+}
+
+function rowsWith(rows: Rows, change: (field: FieldRef) => FieldRef): Rows {
+  const scalar = (value: Scalar): Scalar =>
+    'field' in value
+      ? { ...value, field: change(value.field) }
+      : { ...value, fields: value.fields.map(change) }
+  return {
+    ...rows,
+    columns: rows.columns.map(({ value, ...column }) => ({
+      ...column,
+      value:
+        value.kind === 'aggregate' ? { ...value, field: value.field && change(value.field) } : scalar(value),
+    })),
+    groups: rows.groups?.map(scalar) ?? null,
+    order: rows.order.map(({ by, descending }) => ({
+      by: typeof by === 'number' ? by : scalar(by),
+      descending,
+    })),
+  }
+}
+
+/** The field that a plan lists in a column. @throws Error for any other column */
+export function listedField({ shape }: Plan, at: number): FieldRef {
+  const value = shape.kind === 'rows' ? shape.columns[at]?.value : undefined
+  if (value?.kind !== 'field') throw new Error('a plan inside of another one lists what is no field')
+  return value.field
+}
+
+/** The value that is read in a related record, as a field of its entity. */
+export const valueField = ({ fields, of }: Related): FieldRef =>
+  'rows' in of ? of.value : listedField(of, fields.length)
+
+/** Lists the fields of related records in a plan's own conditions and rows. */
+export function relatedIn(plan: Plan): readonly FieldRef[] {
+  const found: FieldRef[] = []
+  withFields(plan, field => {
+    if (field.related) found.push(field)
+    return field
+  })
+  return found
 }
