@@ -1,5 +1,6 @@
 import type { Entity } from '../model/entities.ts'
-import { type Condition, type Constant, type Plan, relatedIn, withFields } from '../model/plan.ts'
+import type { Condition, Constant, Plan } from '../model/plan.ts'
+import { relatedIn, withFields } from '../model/plan-fields.ts'
 
 /** Shortens plans on their way between threads, where every ten parts take a hundredth of a millisecond. */
 

@@ -22,6 +22,7 @@ import { FieldsAtHand } from './fields-at-hand.ts'
 import { entryBytes, type Turn } from './kept-facts.ts'
 import type { LoadedRecords } from './loaded-records.ts'
 import { readsOfLookup } from './look-up.ts'
+import type { Need } from './needs.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import type { GivenSlots } from './record-slots.ts'
 import { slotsOf } from './record-source.ts'
@@ -29,17 +30,6 @@ import type { StoredField } from './stored-field.ts'
 import type { PackedFacts } from './tasks.ts'
 import type { GivenValues, PackedValues } from './values.ts'
 import type { GivenWords, PackedWords, StoredWords } from './word-index.ts'
-
-/** The facts that a condition or a row needs about a field. */
-export interface Need {
-  readonly ref: ColumnRef
-  /** True if all its distinct values are needed. */
-  readonly values: boolean
-  /** Number of values to be looked up among them. */
-  readonly lookups: number
-  /** True if a few records may be selected, which postings find without a scan. */
-  readonly postings: boolean
-}
 
 /** Maximum number of distinct values that are read at once, so that none is looked up in records. */
 const fewValues = 4_096

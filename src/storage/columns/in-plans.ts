@@ -1,16 +1,10 @@
 import { sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
-import {
-  type Condition,
-  differsIfMissing,
-  type FieldRef,
-  listedField,
-  type Plan,
-  type Rows,
-} from '../../model/plan.ts'
+import { type Condition, differsIfMissing, type FieldRef, type Plan, type Rows } from '../../model/plan.ts'
+import { listedField } from '../../model/plan-fields.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { type ColumnRef, columnOf, type DerivedColumn, distinctIn, nameOf } from './columns.ts'
+import { type ColumnRef, type DerivedColumn, distinctIn, nameOf } from './columns.ts'
 import { type Facts, onlyRanks } from './facts.ts'
 import type { Turn } from './kept-facts.ts'
 import type { Membership } from './memberships.ts'

@@ -1,7 +1,6 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { sharedBytes } from '../../lib/memory.ts'
-import type { Rows } from '../../model/plan.ts'
 import { joinPieces, type RecordFormat, separators, shortPage } from '../../model/record-format.ts'
 import type { FoundRecord, Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'
 import type { Explanation, Steps } from '../plans/explain.ts'
@@ -9,16 +8,16 @@ import { pieceBytes } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
-import { baseOf, type ColumnRef, distinctIn, openColumn } from './columns.ts'
+import { distinctIn } from './columns.ts'
 import { onlyRanks } from './facts.ts'
 import { filterName } from './filters.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
+import { type AddRelated, createRelatedValues } from './related-values.ts'
 import { revisedFilesOf } from './revised-files.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
-import { jsonAt, openValues } from './values.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024
@@ -50,6 +49,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
   const source = changedSource(engine, cache)
   const orders = createRecordOrders(source, cache)
   const groups = createRecordGroups(source, orders)
+  const relatedValues = createRelatedValues(source, orders.facts)
   const writeFields = revisedFilesOf(source)
 
   /** Returns all records if they are loaded; otherwise starts loading them if the cache has room. */
@@ -144,47 +144,6 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     }
   }
 
-  /** @returns undefined if no column shows a value of related records */
-  async function relatedAdder(
-    entity: RecordEntity,
-    { columns }: Rows,
-    client: Client,
-  ): Promise<AddRelated | undefined> {
-    const refs = new Map<string, ColumnRef>()
-    for (const { value } of columns)
-      if ('field' in value && value.field?.related) refs.set(value.field.name, baseOf(entity, value.field))
-    if (refs.size === 0) return undefined
-    const { count } = entity.source
-    return source.inTurn(client, async work => {
-      const turn = { work, client }
-      const slots = await orders.facts.slots(turn, entity)
-      const numbers =
-        slots &&
-        (await orders.facts.kept(turn, entity, 'numbers of slots', () =>
-          work.call('numbersOf', slots, slotsOf(entity)),
-        ))
-      const members: ((n: number) => string)[] = []
-      for (const [name, ref] of refs) {
-        const need = { ref, values: true, lookups: 0, postings: false }
-        const { column, values } = await orders.facts.make(turn, entity, need)
-        if (!values) throw new Error('the values of a field are not at hand')
-        const { distinct, ranks } = openColumn(column, count)
-        const opened = openValues(values, distinct)
-        members.push(n => {
-          const rank = ranks[n] as number
-          return `,${JSON.stringify(name)}:${rank === distinct ? 'null' : jsonAt(opened, rank)}`
-        })
-      }
-      return (records, slots) =>
-        records
-          .map((record, at) => {
-            const n = numbers ? (numbers[slots[at] as number] as number) : (slots[at] as number)
-            return `${record.slice(0, record.lastIndexOf('}'))}${members.map(one => one(n)).join('')}}`
-          })
-          .join()
-    })
-  }
-
   const listings: RecordListings = {
     list: async (plan, format, client) => {
       const { entity, where, shape, page } = plan
@@ -201,7 +160,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       const { largest } = entity.source
       const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
       // Longer pages, and CSV, which is converted by record, are read in pieces, with nothing held before.
-      const add = shape.kind === 'rows' ? await relatedAdder(entity, shape, client) : undefined
+      const add = shape.kind === 'rows' ? await relatedValues(entity, shape, client) : undefined
       if (end - from > Math.min(step, shortPage) || format === 'csv')
         return { ...counts, body: longBody(plan, from, end, step, format, client, add) }
       const ordered = matching ?? orders.of(plan, client)
@@ -265,13 +224,6 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
 
   return listings
 }
-
-/**
- * Adds values of related records to records, as members with the names that the query gives them. No field of the
- * record has such a name.
- * @returns the records, joined by commas
- */
-type AddRelated = (records: readonly string[], slots: ArrayLike<number>) => string
 
 const slotsIn = (numbers: RecordNumbers): ArrayLike<number> =>
   numbers instanceof Uint32Array ? numbers : Uint32Array.from(range(...numbers))

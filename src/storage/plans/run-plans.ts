@@ -4,16 +4,8 @@ import { inUtc } from '../../lib/instants.ts'
 import { exactText, parseExact, parseWritten } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import type { Entity } from '../../model/entities.ts'
-import {
-  type Column,
-  type Condition,
-  type FieldRef,
-  type Plan,
-  type Related,
-  relatedIn,
-  valueField,
-  withFields,
-} from '../../model/plan.ts'
+import type { Column, Condition, FieldRef, Plan, Related } from '../../model/plan.ts'
+import { relatedIn, valueField, withFields } from '../../model/plan-fields.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordPlan } from '../entities.ts'

@@ -1,12 +1,6 @@
 import { type Entity, type FieldType, type Page, type TableSource, totalOrder } from '../../model/entities.ts'
-import {
-  type Condition,
-  type FieldRef,
-  type Plan,
-  type Related,
-  relatedIn,
-  withFields,
-} from '../../model/plan.ts'
+import type { Condition, FieldRef, Plan, Related } from '../../model/plan.ts'
+import { relatedIn, withFields } from '../../model/plan-fields.ts'
 import { type Bind, type Binder, type Cell, createBinder, fieldNamed, outside, quoteName } from './cells.ts'
 import { compileCondition } from './conditions.ts'
 import type { Dialect, Inner, ReadTable } from './dialect.ts'

@@ -1,6 +1,7 @@
 import { parseWritten } from '../../lib/json.ts'
 import type { Entity, Field, Page } from '../../model/entities.ts'
-import { type Condition, isWholeField, type Plan, relatedIn, type TextQuery } from '../../model/plan.ts'
+import { type Condition, isWholeField, type Plan, type TextQuery } from '../../model/plan.ts'
+import { relatedIn } from '../../model/plan-fields.ts'
 import { highlight } from '../../model/text-query.ts'
 import type { Listing } from '../entities.ts'
 
