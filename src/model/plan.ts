@@ -135,6 +135,21 @@ export interface FieldRef {
   readonly list?: true
   /** A function of the value; absent: the value itself. */
   readonly computed?: Computed
+  /**
+   * The record of another entity in which the value is read. The name is then the one that the query wrote, and
+   * the path is empty, because the value is a member there already.
+   */
+  readonly related?: Related
+}
+
+/** The record of another entity that has the values of these fields: one at most (docs/decisions/0078). */
+export interface Related {
+  readonly fields: readonly FieldRef[]
+  /**
+   * Lists the other entity, with as many columns as there are fields, and then the value; or its rows, which
+   * were read before the engine runs the plan, as in `in rows`. The check never makes rows.
+   */
+  readonly of: Plan | { readonly rows: string; readonly value: FieldRef }
 }
 
 /** A step of a path to all elements of an array: the value is the list of what is found in them, without nulls. */
@@ -149,9 +164,9 @@ export type Computed =
   /** The number of elements of an array. */
   | { readonly kind: 'length' }
 
-/** True for a field itself: neither a member inside it nor a value that is computed of it. */
-export const isWholeField = ({ path, computed }: FieldRef): boolean =>
-  path.length === 0 && computed === undefined
+/** True for a field itself: neither a member inside it, nor computed of it, nor of a related record. */
+export const isWholeField = ({ path, computed, related }: FieldRef): boolean =>
+  path.length === 0 && computed === undefined && related === undefined
 
 /**
  * True if a missing value differs from every other value, as within JSON. Elsewhere the

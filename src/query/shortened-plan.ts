@@ -1,5 +1,6 @@
 import type { Entity } from '../model/entities.ts'
 import type { Condition, Constant, Plan } from '../model/plan.ts'
+import { relatedIn, withFields } from '../model/plan-fields.ts'
 
 /** Shortens plans on their way between threads, where every ten parts take a hundredth of a millisecond. */
 
@@ -64,5 +65,11 @@ function changed(
       ? { ...condition, plan: changed(condition.plan, leaf, entity) }
       : leaf(condition)
   }
-  return { ...plan, entity: entity(plan.entity), where: plan.where && change(plan.where) }
+  const made = { ...plan, entity: entity(plan.entity), where: plan.where && change(plan.where) }
+  if (relatedIn(made).length === 0) return made
+  return withFields(made, field => {
+    const { related } = field
+    if (!related || 'rows' in related.of) return field
+    return { ...field, related: { ...related, of: changed(related.of, leaf, entity) } }
+  })
 }

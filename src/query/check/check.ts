@@ -8,6 +8,7 @@ import { checkCondition } from './conditions.ts'
 import { readComputed } from './functions.ts'
 import { plainOrder, type RowOrder, readOrder, sortable } from './order.ts'
 import { type Projection, readProjection } from './projection.ts'
+import { readRelated } from './related.ts'
 import { type Checked, entityScope, findEntity, type Scope, type Shared, sharedBy } from './scope.ts'
 import { whereOf } from './where.ts'
 import { operatorOf, wrong } from './wrong.ts'
@@ -40,7 +41,13 @@ export interface Given {
  * @throws QueryError that names the place and what would be right there
  */
 export function check(query: Node | null, { entities, mayRead, entity, given }: Context): Plan {
-  const shared = sharedBy({ entities, mayRead, condition: checkCondition, computed: readComputed })
+  const shared = sharedBy({
+    entities,
+    mayRead,
+    condition: checkCondition,
+    computed: readComputed,
+    related: readRelated,
+  })
   const outermost = readOutermost(query, entity, shared)
   const scope = entityScope(outermost.entity, shared, 0)
   const paging = readPaging(outermost.clauses)

@@ -255,6 +255,11 @@ function searched(node: Node, scope: Scope): readonly Found[] {
 
 function textField(node: Node, scope: Scope): Found {
   const found = findField(node, scope)
+  if (found.ref.related)
+    throw wrong(
+      node,
+      `match looks in fields of ${scope.name} itself, and ${quote(found.ref.name)} is one of a related entity. Write ["subquery", entity, ["match", field, "words"]].`,
+    )
   if (found.ref.type !== 'text' && found.ref.type !== 'json')
     throw wrong(
       node,

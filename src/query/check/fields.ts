@@ -106,8 +106,8 @@ const aggregates: readonly string[] = ['count', 'avg', 'sum', 'min', 'max']
 const maxPathLength = 1_000
 
 /**
- * Finds the field that a query names: by its name, or by a path to a member of it (`facts.os.family`). A
- * field whose name looks like a path comes first.
+ * Finds the field that a query names: by its name, by a path to a member of it (`facts.os.family`), or by the name
+ * of a related entity and of a field there (`artists.name`). Own fields come first.
  * @throws QueryError for anything else, with the names of the fields
  */
 export function findField(node: Node, scope: Scope): Found {
@@ -118,6 +118,9 @@ export function findField(node: Node, scope: Scope): Found {
   const field = fieldNamed(node.text, scope)
   if (field) return whole(field)
   const parent = parentOf(node.text, scope)
+  if (parent?.type === 'json') return memberOf(parent, node.text, node)
+  const related = scope.entity && scope.shared.related(node, scope)
+  if (related) return related
   if (parent) return memberOf(parent, node.text, node)
   const { hint, members } = suggestion(node.text, namesIn(scope.fields).all)
   const isFunction = aggregates.includes(node.text)

@@ -243,6 +243,11 @@ function length(call: Call): Read {
 function highlight(call: Call): Omit<Called, 'name'> {
   const found = onlyField(call)
   requireType(call, found, ['text'])
+  if (found.ref.related)
+    throw wrong(
+      call.node,
+      `highlight marks words in fields of ${call.scope.name} itself, and ${quote(found.ref.name)} is one of a related entity.`,
+    )
   return scalar({ kind: 'highlight', field: found.ref, words: matchOf(call.node, call.scope).words }, 'text')
 }
 

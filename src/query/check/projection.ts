@@ -159,6 +159,7 @@ function readHaving(clause: ArrayNode, columns: readonly Shown[], { shared }: Sc
     plainFor: 'having',
     mentioned: new Set(),
     matches: [],
+    related: new Map(),
   }
   if (condition.kind !== 'array')
     throw wrong(condition, `having takes a condition, not ${described(condition)}.`)

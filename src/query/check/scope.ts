@@ -36,7 +36,9 @@ export interface Shared {
   /** Checks a condition. It is here so that the operators can check their arguments. */
   readonly condition: (node: Node, negated: boolean, scope: Scope) => Checked
   /** Reads a function of one record as the field that it computes; undefined for any other node. */
-  readonly computed: (node: Node, scope: Scope) => Computed | undefined
+  readonly computed: (node: Node, scope: Scope) => Known | undefined
+  /** Reads a field of a related entity, such as `artists.name`; undefined if no entity has the name before the point. */
+  readonly related: (node: Text, scope: Scope) => Known | undefined
   /** Number of comparisons that the query may still have. */
   leavesLeft: number
   /** Number of subqueries that the query may still have. */
@@ -48,8 +50,10 @@ export interface Shared {
   expressionTextLeft: number
 }
 
-/** A value that is computed of a field, and that field. */
-interface Computed {
+type Text = Extract<Node, { kind: 'text' }>
+
+/** A value that is computed of a field, or read in a related record, and that field. */
+interface Known {
   readonly ref: FieldRef
   readonly field: Field
 }
@@ -78,6 +82,8 @@ export interface Scope {
   readonly mentioned: Set<string>
   /** Searches by `match`, for `relevance` and `highlight`. */
   readonly matches: Match[]
+  /** Fields of related entities, by the names that the query gives them. */
+  readonly related: Map<string, Known>
 }
 
 export interface Match {
@@ -85,7 +91,9 @@ export interface Match {
   readonly words: TextQuery
 }
 
-export const sharedBy = (parts: Pick<Shared, 'entities' | 'mayRead' | 'condition' | 'computed'>): Shared => ({
+export const sharedBy = (
+  parts: Pick<Shared, 'entities' | 'mayRead' | 'condition' | 'computed' | 'related'>,
+): Shared => ({
   ...parts,
   leavesLeft: most.leaves,
   plansLeft: most.plans,
@@ -106,6 +114,7 @@ export const entityScope = (
   plainFor,
   mentioned: new Set(),
   matches: [],
+  related: new Map(),
 })
 
 /** Counts comparisons. @throws QueryError if the query has too many */
@@ -137,7 +146,7 @@ export function findEntity(node: Node, shared: Shared): Entity {
 /** Maximum length in characters of a name that is searched for; no entity has a longer one. */
 const maxLength = 1_000
 
-function entityNamed(name: string, { entities, mayRead }: Shared): Entity | undefined {
+export function entityNamed(name: string, { entities, mayRead }: Shared): Entity | undefined {
   const exact = entities.get(name) ?? entities.get(formerNames.get(name) ?? '')
   if (exact && mayRead(exact)) return exact
   if (name.length > maxLength) return undefined

@@ -47,13 +47,13 @@ function related(node: ArrayNode, other: Entity, { query, negated, name }: Relat
 }
 
 /** Finds a field of a relation, which a later import may have removed. */
-function relatedField(name: string, scope: Scope, node: Node): Found {
+export function relatedField(name: string, scope: Scope, node: Node): Found {
   const field = fieldNamed(name, scope)
   if (field) return whole(field)
   throw wrong(node, `The relation is by ${quote(name)}, and ${scope.name} has no such field any more.`)
 }
 
-function unrelated(node: Node, entity: Entity, other: Entity, { shared }: Scope): Error {
+export function unrelated(node: Node, entity: Entity, other: Entity, { shared }: Scope): Error {
   const legal = [...shared.entities.values()]
     .filter(one => shared.mayRead(one) && relationsBetween(shared.entities, entity.name, one.name))
     .map(({ name }) => name)
@@ -162,7 +162,7 @@ export function requireOrdered({ field }: Pick<Found, 'field'>, node: Node): voi
 }
 
 /** @throws QueryError for fields whose values are never equal */
-function requireComparable(node: Node, one: Found, other: Found): void {
+export function requireComparable(node: Node, one: Found, other: Found): void {
   const kinds = [kindOf(one), kindOf(other)]
   const [first, second] = kinds
   if (first === second || (kinds.includes('json') && !kinds.includes('date-time'))) return

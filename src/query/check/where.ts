@@ -42,8 +42,8 @@ function defaultOf(entity: Entity, shared: Shared): Default {
  * @throws QueryError. A condition that was right when it was declared can be wrong now if the fields have
  * changed.
  */
-function readDefault(entity: Entity, { condition, computed }: Shared): Default {
-  const shared = sharedBy({ entities: new Map(), mayRead: () => false, condition, computed })
+function readDefault(entity: Entity, { condition, computed, related }: Shared): Default {
+  const shared = sharedBy({ entities: new Map(), mayRead: () => false, condition, computed, related })
   const scope = entityScope(entity, shared, 0, 'A default condition')
   try {
     const checked = condition(readAst(entity.defaultCondition ?? ''), false, scope)

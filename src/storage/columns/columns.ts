@@ -1,7 +1,10 @@
+import { hash } from 'node:crypto'
 import { parseExact } from '../../lib/json.ts'
+import { memo } from '../../lib/memo.ts'
 import { sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
-import type { FieldRef, Scalar } from '../../model/plan.ts'
+import type { FieldRef, Related, Scalar } from '../../model/plan.ts'
+import { valueField } from '../../model/plan-fields.ts'
 import type { ValueOrder } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
 import { orderIn } from './look-up.ts'
@@ -32,11 +35,13 @@ export function columnOf(scalar: Scalar): ColumnRef {
 export const indexOf = ({ fields }: RecordEntity, { name }: ColumnRef): number =>
   fields.findIndex(field => field.name === name)
 
-export const isDerived = ({ path, mask, computed }: ColumnRef): boolean =>
-  path.length > 0 || mask !== undefined || computed !== undefined
+export const isDerived = ({ path, mask, computed, related }: ColumnRef): boolean =>
+  path.length > 0 || mask !== undefined || computed !== undefined || related !== undefined
 
 /** The source of the column from which a column is derived. */
-export function baseOf(entity: RecordEntity, { name, path, mask, computed }: ColumnRef): ColumnRef {
+export function baseOf(entity: RecordEntity, ref: ColumnRef): ColumnRef {
+  const { name, path, mask, computed, related } = ref
+  if (related) return { name, path, type: valueField(related).type, related }
   const isMember = path.length > 0 && (mask !== undefined || computed !== undefined)
   const type = isMember ? 'json' : (entity.fields.find(field => field.name === name)?.type ?? 'json')
   return { name, path: isMember ? path : [], type }
@@ -44,9 +49,16 @@ export function baseOf(entity: RecordEntity, { name, path, mask, computed }: Col
 
 /** Names a column within its entity. */
 export function nameOf(entity: RecordEntity, ref: ColumnRef): string {
+  if (ref.related) return `${nameOfRelated(ref.related)} ${JSON.stringify([ref.mask, ref.computed])}`
   const at = `${indexOf(entity, ref)}`
   return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.mask, ref.computed])}` : at
 }
+
+/** Names a value of related records by the version of their entity, which the values depend on. */
+const nameOfRelated = memo(({ fields, of }: Related): string => {
+  const parts = [fields, 'rows' in of ? of : [(of.entity as RecordEntity).source.version, of.where, of.shape]]
+  return `related ${hash('sha256', JSON.stringify(parts), 'base64')}`
+})
 
 interface ColumnType {
   readonly type: FieldType
@@ -57,6 +69,13 @@ interface ColumnType {
 export function typeOf(entity: RecordEntity, ref: ColumnRef): ColumnType {
   if (ref.mask !== undefined) return { type: 'text', collation: undefined }
   if (ref.computed !== undefined) return { type: ref.type, collation: undefined }
+  if (ref.related) {
+    const { of } = ref.related
+    const value = valueField(ref.related)
+    return 'rows' in of
+      ? { type: value.type, collation: undefined }
+      : typeOf(of.entity as RecordEntity, value)
+  }
   if (ref.path.length > 0) return { type: 'json', collation: undefined }
   const field = entity.fields[indexOf(entity, ref)]
   return { type: field?.type ?? ref.type, collation: field?.collation }

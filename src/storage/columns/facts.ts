@@ -1,5 +1,5 @@
 import { PlanRefused } from '../../lib/errors.ts'
-import { eachElement } from '../../model/plan.ts'
+import { eachElement, type Related } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { writtenPath } from '../plans/json-values.ts'
 import { whilePresent } from '../runtime/limits.ts'
@@ -7,6 +7,7 @@ import { baseEntity, changesOf } from './changed-entities.ts'
 import {
   baseOf,
   type ColumnRef,
+  type DerivedColumn,
   distinctIn,
   type GivenColumn,
   indexOf,
@@ -21,6 +22,7 @@ import { FieldsAtHand } from './fields-at-hand.ts'
 import { entryBytes, type Turn } from './kept-facts.ts'
 import type { LoadedRecords } from './loaded-records.ts'
 import { readsOfLookup } from './look-up.ts'
+import type { Need } from './needs.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import type { GivenSlots } from './record-slots.ts'
 import { slotsOf } from './record-source.ts'
@@ -28,17 +30,6 @@ import type { StoredField } from './stored-field.ts'
 import type { PackedFacts } from './tasks.ts'
 import type { GivenValues, PackedValues } from './values.ts'
 import type { GivenWords, PackedWords, StoredWords } from './word-index.ts'
-
-/** The facts that a condition or a row needs about a field. */
-export interface Need {
-  readonly ref: ColumnRef
-  /** True if all its distinct values are needed. */
-  readonly values: boolean
-  /** Number of values to be looked up among them. */
-  readonly lookups: number
-  /** True if a few records may be selected, which postings find without a scan. */
-  readonly postings: boolean
-}
 
 /** Maximum number of distinct values that are read at once, so that none is looked up in records. */
 const fewValues = 4_096
@@ -52,6 +43,13 @@ const minDistinct = 64
  * and kept in the cache that all event loops share. A fact that doesn't fit is made for one request.
  */
 export class Facts extends FieldsAtHand {
+  /** Makes columns of values of related records. It is here because a default condition has to be found for them. */
+  related: (
+    turn: Turn,
+    entity: RecordEntity,
+    ref: ColumnRef & { readonly related: Related },
+  ) => Promise<DerivedColumn> = () => Promise.reject(new Error('no filters are made yet'))
+
   /** Notes look-ups in records or in a file. After many, the field is read into memory. */
   note(entity: RecordEntity, { ref, lookups }: Pick<Need, 'ref' | 'lookups'>): void {
     const need = { ref, values: true, lookups: 0, postings: true }
@@ -214,24 +212,29 @@ export class Facts extends FieldsAtHand {
    * both parts.
    */
   async #derive(turn: Turn, entity: RecordEntity, ref: ColumnRef) {
-    const base = baseOf(entity, ref)
-    const column = await this.#column(turn, entity, base)
     const { version } = entity.source
-    const made =
-      ref.mask === undefined && ref.computed === undefined
-        ? await this.#members(turn, entity, ref, column)
-        : await this.#made(turn, entity, base, column, ref)
-    if (distinctIn(made.column) === 0) await this.#refuseMembersOfLists(turn, entity, ref, column)
+    const made = await this.#derived(turn, entity, ref)
     const name = nameOf(entity, ref)
     await this.keep(version, `column ${name}`, made.column)
     await this.keep(version, `values ${name}`, made.values)
     return made
   }
 
+  async #derived(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<DerivedColumn> {
+    const isPlain = ref.mask === undefined && ref.computed === undefined
+    const { related } = ref
+    if (related && isPlain) return this.related(turn, entity, { ...ref, related })
+    const base = baseOf(entity, ref)
+    const column = await this.#column(turn, entity, base)
+    if (!isPlain) return this.#made(turn, entity, base, column, ref)
+    const made = await this.#members(turn, entity, ref, column)
+    if (distinctIn(made.column) === 0) await this.#refuseMembersOfLists(turn, entity, ref, column)
+    return made
+  }
+
   /** A member that no record has was meant to be one of the elements if some of these have it. */
   async #refuseMembersOfLists(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn) {
-    const { name, path, mask, computed } = ref
-    if (mask !== undefined || computed !== undefined) return
+    const { name, path } = ref
     for (const [at, step] of path.entries()) {
       if (typeof step !== 'string' || path[at - 1] === eachElement) continue
       const [before, after] = [path.slice(0, at), path.slice(at)]

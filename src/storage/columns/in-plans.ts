@@ -1,8 +1,10 @@
 import { sharedNumbers } from '../../lib/memory.ts'
+import type { FieldType } from '../../model/entities.ts'
 import { type Condition, differsIfMissing, type FieldRef, type Plan, type Rows } from '../../model/plan.ts'
+import { listedField } from '../../model/plan-fields.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { type ColumnRef, columnOf, distinctIn, nameOf } from './columns.ts'
+import { type ColumnRef, type DerivedColumn, distinctIn, nameOf } from './columns.ts'
 import { type Facts, onlyRanks } from './facts.ts'
 import type { Turn } from './kept-facts.ts'
 import type { Membership } from './memberships.ts'
@@ -17,7 +19,10 @@ type InPlan = Extract<OpenNode, { kind: 'in plan' }>
 /** Finds the records that match a condition. */
 export type Find = (turn: Turn, entity: RecordEntity, where: Condition) => Promise<PackedSelection>
 
-/** Turns the subqueries of a condition into memberships of the task (docs/decisions/0037). */
+/**
+ * Turns the subqueries of a condition into memberships of the task (docs/decisions/0037), and finds values of related
+ * records (docs/decisions/0078).
+ */
 export function createInPlans(facts: Facts, find: Find) {
   async function selectionOf(turn: Turn, plan: Plan, entity: RecordEntity): Promise<PackedSelection | null> {
     const { where, shape, page } = plan
@@ -47,6 +52,49 @@ export function createInPlans(facts: Facts, find: Find) {
     )
   }
 
+  facts.related = async (turn, outer, { related: { fields, of } }) => {
+    const isRows = 'rows' in of
+    const sides: (PackedFacts & { readonly ref: FieldRef })[] = []
+    for (const ref of fields)
+      sides.push({
+        ref,
+        ...(await facts.make(turn, outer, { ref, values: true, lookups: 0, postings: false })),
+      })
+    const task = { count: outer.source.count, outer: sides.map(({ column }) => column) }
+    if (isRows) {
+      const { count, columns } = await columnsOf(turn, of.rows, [
+        ...sides.map(one => one.type),
+        of.value.type,
+      ])
+      const value = columns.at(-1)
+      if (!value) throw new Error('related records have no value')
+      const inner = await translatedRows(turn, columns.slice(0, -1), sides)
+      const found = { ...task, others: count, selection: null, inner, value }
+      return whilePresent(turn.client, stop => turn.work.call('related', found, stop))
+    }
+    const entity = of.entity as RecordEntity
+    const selection = of.where && (await find(turn, entity, of.where))
+    const inner: Membership['inner'][number][] = []
+    for (const [at, side] of sides.entries()) {
+      const ref = listedField(of, at)
+      const need = { ref, values: true, lookups: 0, postings: false }
+      const found = await facts.make(turn, entity, need)
+      const from = { entity, ref, facts: found }
+      const to = { entity: outer, ref: side.ref, facts: side }
+      inner.push({ column: found.column, translation: await translation(turn, from, to) })
+    }
+    const ref = listedField(of, fields.length)
+    const { column, values } = await facts.make(turn, entity, {
+      ref,
+      values: true,
+      lookups: 0,
+      postings: false,
+    })
+    if (!values) throw new Error('the values of a field are not at hand')
+    const found = { ...task, others: entity.source.count, selection, inner, value: { column, values } }
+    return whilePresent(turn.client, stop => turn.work.call('related', found, stop))
+  }
+
   return async (
     turn: Turn,
     outer: RecordEntity,
@@ -61,9 +109,7 @@ export function createInPlans(facts: Facts, find: Find) {
     const selection = await selectionOf(turn, plan, entity)
     const inner: Membership['inner'][number][] = []
     for (const [at, side] of sides.entries()) {
-      const value = (plan.shape as Rows).columns[at]?.value
-      if (value?.kind !== 'field') throw new Error('a subquery lists what is no field')
-      const ref = columnOf(value)
+      const ref = listedField(plan, at)
       const isSame = isSameColumn(outer, side.ref, entity, ref)
       const found = await facts.make(turn, entity, { ref, values: !isSame, lookups: 0, postings: false })
       if (isSame) {
@@ -98,13 +144,30 @@ function identity(distinct: number): Translation {
 
 /** Makes a membership of rows that were already read. */
 async function inRows(
-  { work, client }: Turn,
+  turn: Turn,
   { fields, rows, negated }: Extract<PlanCondition, { kind: 'in rows' }>,
   places: readonly number[],
   sides: readonly (PackedFacts & { readonly ref: FieldRef })[],
 ): Promise<Membership> {
-  const types = sides.map(({ type }) => type)
-  const { count, columns } = await whilePresent(client, stop => work.call('columnsOf', rows, types, stop))
+  const { count, columns } = await columnsOf(
+    turn,
+    rows,
+    sides.map(({ type }) => type),
+  )
+  const inner = await translatedRows(turn, columns, sides)
+  const nullDiffers = fields.map(differsIfMissing)
+  return { kind: 'member', facts: places, negated, nullDiffers, count, selection: null, inner }
+}
+
+const columnsOf = ({ work, client }: Turn, rows: string, types: readonly FieldType[]) =>
+  whilePresent(client, stop => work.call('columnsOf', rows, types, stop))
+
+/** Translates the columns of rows to those of fields. */
+async function translatedRows(
+  { work, client }: Turn,
+  columns: readonly DerivedColumn[],
+  sides: readonly (PackedFacts & { readonly ref: FieldRef })[],
+): Promise<Membership['inner']> {
   const inner: Membership['inner'][number][] = []
   for (const [at, { column, values }] of columns.entries()) {
     const side = sides[at] as (typeof sides)[number]
@@ -117,8 +180,7 @@ async function inRows(
     )
     inner.push({ column, translation })
   }
-  const nullDiffers = fields.map(differsIfMissing)
-  return { kind: 'member', facts: places, negated, nullDiffers, count, selection: null, inner }
+  return inner
 }
 
 function sideOf({ type, collation, column, values }: PackedFacts, { list }: ColumnRef): TranslatedSide {

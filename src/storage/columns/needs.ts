@@ -1,11 +1,21 @@
 import type { Entity } from '../../model/entities.ts'
 import { type Condition, type FieldRef, isWholeField } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
-import { nameOf, typeOf } from './columns.ts'
+import { type ColumnRef, nameOf, typeOf } from './columns.ts'
 import type { FieldsNode } from './compared-fields.ts'
-import type { Need } from './facts.ts'
 import { soughtIn } from './leaves.ts'
 import type { TaskLeaf } from './tasks.ts'
+
+/** The facts that a condition or a row needs about a field. */
+export interface Need {
+  readonly ref: ColumnRef
+  /** True if all its distinct values are needed. */
+  readonly values: boolean
+  /** Number of values to be looked up among them. */
+  readonly lookups: number
+  /** True if a few records may be selected, which postings find without a scan. */
+  readonly postings: boolean
+}
 
 /** The facts needed about the fields of an entity, each field once. */
 export class Needs {

@@ -15,6 +15,7 @@ import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords }
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
+import { type AddRelated, createRelatedValues } from './related-values.ts'
 import { revisedFilesOf } from './revised-files.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
 
@@ -48,6 +49,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
   const source = changedSource(engine, cache)
   const orders = createRecordOrders(source, cache)
   const groups = createRecordGroups(source, orders)
+  const relatedValues = createRelatedValues(source, orders.facts)
   const writeFields = revisedFilesOf(source)
 
   /** Returns all records if they are loaded; otherwise starts loading them if the cache has room. */
@@ -69,6 +71,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     numbers: RecordNumbers,
     format: RecordFormat,
     client: Client,
+    add: AddRelated | undefined,
   ) {
     if (shape.kind === 'records') return shortRecords(entity, numbers, separators[format])
     const columns = scalarColumns(shape)
@@ -79,6 +82,10 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
         ? pieceOf(text, format, [], columns)
         : source.inTurn(client, work => work.call('piece', text, format, [], columns))
     }
+    if (add)
+      return Promise.resolve(shortRecords(entity, numbers, '\n')).then(records =>
+        rows(Buffer.from(add(split(records), slotsIn(numbers)))),
+      )
     const records = shortRecords(entity, numbers, ',')
     return records instanceof Promise ? records.then(rows) : rows(records)
   }
@@ -104,6 +111,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     step: number,
     format: RecordFormat,
     client: Client,
+    add: AddRelated | undefined,
   ) {
     const { entity, shape } = plan
     const columns = shape.kind === 'rows' ? scalarColumns(shape) : null
@@ -116,7 +124,9 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       // Looked up for each piece, so that a client that reads slowly keeps no order from being evicted.
       const sorted = held ?? (await orders.of(plan, client))
       const numbers = sorted?.between(at, endOfPiece).slice() ?? ([at, endOfPiece] as const)
-      return open.piece(numbers, format, fields, columns)
+      if (!add) return open.piece(numbers, format, fields, columns)
+      const records = add(split(await open.piece(numbers, 'ndjson', fields, null)), slotsIn(numbers))
+      return source.inTurn(client, work => work.call('piece', records, format, fields, columns))
     }
     try {
       let next = piece(from)
@@ -150,11 +160,12 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       const { largest } = entity.source
       const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
       // Longer pages, and CSV, which is converted by record, are read in pieces, with nothing held before.
+      const add = shape.kind === 'rows' ? await relatedValues(entity, shape, client) : undefined
       if (end - from > Math.min(step, shortPage) || format === 'csv')
-        return { ...counts, body: longBody(plan, from, end, step, format, client) }
+        return { ...counts, body: longBody(plan, from, end, step, format, client, add) }
       const ordered = matching ?? orders.of(plan, client)
       const sorted = ordered instanceof Promise ? await ordered : ordered
-      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format, client)
+      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format, client, add)
       return { ...counts, body: body instanceof Promise ? await body : body }
     },
     explain: async (plan, client, runs) => {
@@ -213,6 +224,9 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
 
   return listings
 }
+
+const slotsIn = (numbers: RecordNumbers): ArrayLike<number> =>
+  numbers instanceof Uint32Array ? numbers : Uint32Array.from(range(...numbers))
 
 function linesIn(piece: Uint8Array): number {
   if (piece.length === 0) return 0

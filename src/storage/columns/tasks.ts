@@ -119,7 +119,9 @@ export function openFacts(
     postings,
     values: values && openValues(values, column.distinct),
     read:
-      records && postings ? readerOf(records, ref, rank => postings.of(rank, rank + 1)[0] as number) : null,
+      records && postings && !ref.related
+        ? readerOf(records, ref, rank => postings.of(rank, rank + 1)[0] as number)
+        : null,
   }
 }
 

@@ -19,6 +19,7 @@ import { storeField } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
+import { type RelatedTask, relatedColumn } from './related-column.ts'
 import { placesInFile, reviseField } from './revise-field.ts'
 import type { RevisedField } from './revised-field.ts'
 import { revisedColumn } from './revised-ranks.ts'
@@ -80,6 +81,14 @@ export const recordWork = closingFiles({
   /** Returns the slots of all records of a changed version. */
   allSlots,
 
+  /** Returns the number of the record in each slot. */
+  numbersOf(slots: GivenSlots, slotCount: number): Uint32Array<SharedArrayBuffer> {
+    const numbers = sharedNumbers(slotCount)
+    const all = slots instanceof Uint32Array ? slots : allSlots(slots)
+    for (let n = 0; n < all.length; n++) numbers[all[n] as number] = n
+    return numbers
+  },
+
   /** Returns the ranks of all records. */
   allRanks: (column: GivenColumn, count: number): Uint32Array<SharedArrayBuffer> =>
     shareNumbers(Uint32Array.from(openColumn(column, count).ranks)),
@@ -120,6 +129,8 @@ export const recordWork = closingFiles({
     ),
 
   computed: (task: ComputedTask, stop: Stop) => limited(stop, () => computedColumn(task, mayGoOn)),
+
+  related: (task: RelatedTask, stop: Stop) => limited(stop, () => relatedColumn(task, mayGoOn)),
 
   groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task, mayGoOn)),
 

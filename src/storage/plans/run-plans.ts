@@ -4,7 +4,8 @@ import { inUtc } from '../../lib/instants.ts'
 import { exactText, parseExact, parseWritten } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import type { Entity } from '../../model/entities.ts'
-import type { Column, Condition, FieldRef, Plan } from '../../model/plan.ts'
+import type { Column, Condition, FieldRef, Plan, Related } from '../../model/plan.ts'
+import { relatedIn, valueField, withFields } from '../../model/plan-fields.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordPlan } from '../entities.ts'
@@ -69,11 +70,35 @@ type List = (plan: Plan) => Promise<Listing>
  * @param list lists the rows of a plan as lines of JSON
  * @throws TooMuch if they have too many rows
  */
-const resolvePlans = async (plan: Plan, list: List): Promise<Plan> =>
-  plan.where === null ? plan : { ...plan, where: await resolve(plan.where, plan.entity, list) }
+async function resolvePlans(given: Plan, list: List): Promise<Plan> {
+  const plan = await resolveRelated(given, list)
+  return plan.where === null ? plan : { ...plan, where: await resolve(plan.where, plan.entity, list) }
+}
 
-/** True if there are plans inside the plan's condition. */
-const hasPlans = ({ where }: Plan): boolean => where !== null && hasPlan(where)
+/** Puts rows in the place of related entities that can't be read in place (docs/decisions/0078). */
+async function resolveRelated(plan: Plan, list: List): Promise<Plan> {
+  const found = new Map<string, Related>()
+  for (const { name, related } of relatedIn(plan)) {
+    if (!related || found.has(name) || 'rows' in related.of) continue
+    const { fields, of } = related
+    if (runsInPlace(plan.entity, of)) continue
+    const value = { ...valueField(related), path: [] }
+    const rows = await rowsOf(of, [...fields, value], list, tooManyRelated(of, plan))
+    found.set(name, { fields, of: { rows, value } })
+  }
+  if (found.size === 0) return plan
+  return withFields(plan, field => {
+    const related = field.related && found.get(field.name)
+    return related ? { ...field, related } : field
+  })
+}
+
+const tooManyRelated = (inner: Plan, { entity }: Plan) =>
+  `${inner.entity.name} has more than ${maxRows.toLocaleString('en')} records, or 64 MB of them, which are too many for fields of it in a query of ${entity.name}, because the two are kept in different ways. Query ${inner.entity.name}, with a subquery about ${entity.name}.`
+
+/** True if there are plans inside the plan's condition, or inside of its fields. */
+const hasPlans = (plan: Plan): boolean =>
+  (plan.where !== null && hasPlan(plan.where)) || relatedIn(plan).length > 0
 
 const hasPlan = (where: Condition): boolean =>
   where.kind === 'in plan' ||
@@ -120,7 +145,12 @@ function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean
 }
 
 /** @returns a JSON array of the rows that the fields can be equal to, each once */
-async function rowsOf(plan: Plan, fields: readonly FieldRef[], list: List): Promise<string> {
+async function rowsOf(
+  plan: Plan,
+  fields: readonly FieldRef[],
+  list: List,
+  tooMany = `The subquery on ${plan.entity.name} has more than ${maxRows.toLocaleString('en')} different rows, or 64 MB of them. Add a condition to it, or ask the other way round: query ${plan.entity.name}, with a subquery on the other entity.`,
+): Promise<string> {
   const { shape } = plan
   if (shape.kind !== 'rows') throw new Error('a plan inside a condition lists whole records')
   const { body } = await list({ ...plan, page: { ...plan.page, total: false } })
@@ -131,10 +161,7 @@ async function rowsOf(plan: Plan, fields: readonly FieldRef[], list: List): Prom
     if (row === undefined || rows.has(row)) continue
     rows.add(row)
     bytes += row.length
-    if (rows.size > maxRows || bytes > maxBytes)
-      throw new TooMuch(
-        `The subquery on ${plan.entity.name} has more than ${maxRows.toLocaleString('en')} different rows, or 64 MB of them. Add a condition to it, or ask the other way round: query ${plan.entity.name}, with a subquery on the other entity.`,
-      )
+    if (rows.size > maxRows || bytes > maxBytes) throw new TooMuch(tooMany)
   }
   return `[${[...rows].join()}]`
 }

@@ -1,5 +1,6 @@
-import { type Entity, type Page, type TableSource, totalOrder } from '../../model/entities.ts'
-import type { Condition, FieldRef, Plan } from '../../model/plan.ts'
+import { type Entity, type FieldType, type Page, type TableSource, totalOrder } from '../../model/entities.ts'
+import type { Condition, FieldRef, Plan, Related } from '../../model/plan.ts'
+import { relatedIn, withFields } from '../../model/plan-fields.ts'
 import { type Bind, type Binder, type Cell, createBinder, fieldNamed, outside, quoteName } from './cells.ts'
 import { compileCondition } from './conditions.ts'
 import type { Dialect, Inner, ReadTable } from './dialect.ts'
@@ -47,19 +48,111 @@ interface Selection {
 
 const columnOf = (name: string) => `t.${quoteName(name)}`
 
+/** A value of related records as a column of the table that is read. */
+interface RelatedColumn {
+  /** The name of the column, which is that of the field. */
+  readonly name: string
+  readonly related: Related
+}
+
+/** Puts columns of the table in place of fields of related records. */
+function withColumns(plan: Plan): { readonly plan: Plan; readonly related: readonly RelatedColumn[] } {
+  const found = new Map<string, RelatedColumn>()
+  const local = (field: FieldRef): FieldRef => {
+    const { related, ...rest } = field
+    if (!related) return field
+    found.set(field.name, { name: field.name, related })
+    return rest
+  }
+  const changed = relatedIn(plan).length === 0 ? plan : withFields(plan, local)
+  return { plan: changed, related: [...found.values()] }
+}
+
+/**
+ * Adds columns with values of related records to a table: each is looked up by itself, or joined where rows of them
+ * were read before (docs/decisions/0078).
+ */
+function addColumns(
+  entity: Entity,
+  table: ReadTable,
+  related: readonly RelatedColumn[],
+  tableOf: TableOf,
+  dialect: Dialect,
+): { readonly table: ReadTable; readonly cells: ReadonlyMap<string, Cell> } {
+  const cells = new Map<string, Cell>()
+  if (related.length === 0) return { table, cells }
+  const columns: string[] = []
+  const joins: string[] = []
+  for (const [
+    at,
+    {
+      name,
+      related: { fields, of },
+    },
+  ] of related.entries()) {
+    const outer = fields.map(field => {
+      const whole = fieldCell(entity, field.name, `b.${quoteName(field.name)}`, table, dialect)
+      if (field.path.length === 0) return whole
+      return {
+        ...whole,
+        kind: 'json' as const,
+        sql: dialect.member(whole.sql, field.path, sql => sql),
+        nullable: true,
+      }
+    })
+    const isGiven = 'rows' in of
+    const inner = isGiven
+      ? dialect.given(of.rows, [...outer.map(({ kind }) => kind), kindOf[of.value.type]])
+      : compileInner(of, tableOf, dialect, 'scan')
+    const alias = isGiven ? `i${at}` : 'i'
+    const cellAt = (place: number) => {
+      const cell = inner.cells[place]
+      if (!cell) throw new Error('a related record has no such value')
+      return outside(cell, `${alias}.c${place}`)
+    }
+    const equal = outer.map((one, place) => {
+      const other = cellAt(place)
+      const isJson = one.kind === 'json' || other.kind === 'json'
+      return `${dialect.comparable(other, isJson)} = ${dialect.comparable(one, isJson)}`
+    })
+    const value = cellAt(fields.length)
+    const column = quoteName(`carrel:related:${at}`)
+    const on = equal.join(' AND ')
+    if (isGiven) joins.push(` LEFT JOIN (${inner.sql}) AS ${alias} ON ${on}`)
+    columns.push(
+      `${isGiven ? value.sql : `(SELECT ${value.sql} FROM (${inner.sql}) AS ${alias} WHERE ${on})`} AS ${column}`,
+    )
+    cells.set(name, outside(value, `t.${column}`))
+  }
+  // Only the columns of fields may be read of a table that is exposed.
+  const own = table.isExposed ? entity.fields.map(({ name }) => `b.${quoteName(name)}`).join(', ') : 'b.*'
+  const name = `(SELECT ${own}, ${columns.join(', ')} FROM ${table.name} AS b${joins.join('')})`
+  return { table: { ...table, name }, cells }
+}
+
+const kindOf: Readonly<Record<FieldType, Cell['kind']>> = {
+  text: 'text',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+  'date-time': 'time',
+  json: 'json',
+}
+
 /** @param first as in `Reading` */
 function select(
   plan: Plan,
+  related: readonly RelatedColumn[],
   tableOf: TableOf,
   dialect: Dialect,
   way: Way,
   first: number | null | undefined,
 ): Selection {
   const { entity, where } = plan
-  const table = tableOf(entity)
+  const { table, cells } = addColumns(entity, tableOf(entity), related, tableOf, dialect)
   const key = columnOf([entity.key].flat().join())
   const { once, own, from } = dialect.read({ table, way, isFiltered: isFiltered(plan), key, first })
-  const field = (name: string) => fieldCell(entity, name, columnOf(name), table, dialect)
+  const field = (name: string) => cells.get(name) ?? fieldCell(entity, name, columnOf(name), table, dialect)
   const inner = (plan: Plan) => compileInner(plan, tableOf, dialect)
   const writer = createValueWriter({ dialect, table, field, once })
   // A computed cell is written once, because a statement must use all that it binds.
@@ -89,14 +182,15 @@ const orderClause = (order: string) => (order === '' ? '' : `ORDER BY ${order} `
 /** Selects one column, `json`: the record or row. */
 export function compilePage<V>(
   database: Database<V>,
-  plan: Plan,
+  given: Plan,
   tableOf: TableOf,
   way: Way,
   { bind, values }: Binder<V> = createBinder<V>(database.mark),
 ): Statement<V> {
   const dialect = database.dialect(bind)
+  const { plan, related } = withColumns(given)
   const { page, shape, entity } = plan
-  const selection = select(plan, tableOf, dialect, way, endOf(page))
+  const selection = select(plan, related, tableOf, dialect, way, endOf(page))
   const { writer } = selection
   const window = () => dialect.window(page.limit, page.offset)
   if (shape.kind === 'records') {
@@ -122,15 +216,16 @@ export function compilePage<V>(
 /** Counts the records or rows; if no total was requested, only far enough to tell if more follow the page. */
 export function compileTotal<V>(
   database: Database<V>,
-  plan: Plan,
+  given: Plan,
   tableOf: TableOf,
   way: Way,
   { bind, values }: Binder<V> = createBinder<V>(database.mark),
 ): Statement<V> {
   const dialect = database.dialect(bind)
+  const { plan, related } = withColumns(given)
   const { page, shape } = plan
   const needed = page.total ? null : Math.min((endOf(page) ?? page.offset) + 1, Number.MAX_SAFE_INTEGER)
-  const selection = select(plan, tableOf, dialect, way, needed)
+  const selection = select(plan, related, tableOf, dialect, way, needed)
   const from = (shape.kind === 'rows' ? compileRows(shape, selection) : selection).from()
   if (needed === null) return { sql: `SELECT count(*) AS count ${from}`, values }
   const most = dialect.bindNumber(needed)
@@ -138,11 +233,12 @@ export function compileTotal<V>(
 }
 
 /** The rows of a subquery, with values `c0`, `c1`, …, and its own visibility and hidden fields (Q11, Q19). */
-function compileInner(plan: Plan, tableOf: TableOf, dialect: Dialect): Inner {
+function compileInner(given: Plan, tableOf: TableOf, dialect: Dialect, reads?: Way): Inner {
+  const { plan, related } = withColumns(given)
   const { shape, page, entity } = plan
   if (shape.kind !== 'rows') throw new Error('a subquery selects values')
-  const way = readByAudience(plan, tableOf(entity).rows) === null ? 'scan' : 'collect'
-  const selection = select(plan, tableOf, dialect, way, undefined)
+  const way = reads ?? (readByAudience(plan, tableOf(entity).rows) === null ? 'scan' : 'collect')
+  const selection = select(plan, related, tableOf, dialect, way, undefined)
   const { from, cells, order } = compileRows(shape, selection)
   const values = cells()
   const columns = values.map(({ sql }, at) => `${sql} AS c${at}`).join(', ')

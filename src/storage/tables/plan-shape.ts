@@ -1,6 +1,7 @@
 import { parseWritten } from '../../lib/json.ts'
 import type { Entity, Field, Page } from '../../model/entities.ts'
 import { type Condition, isWholeField, type Plan, type TextQuery } from '../../model/plan.ts'
+import { relatedIn } from '../../model/plan-fields.ts'
 import { highlight } from '../../model/text-query.ts'
 import type { Listing } from '../entities.ts'
 
@@ -62,14 +63,17 @@ function isCheap(condition: Condition): boolean {
   return condition.kind !== 'in plan' && condition.kind !== 'sample'
 }
 
-/** The entities that a plan reads: its own, and those of the plans in its conditions. */
-export function entitiesIn({ entity, where }: Pick<Plan, 'entity' | 'where'>): readonly Entity[] {
+/** The entities that a plan reads: its own, those of related records, and those of the plans in its conditions. */
+export function entitiesIn(plan: Plan): readonly Entity[] {
   const inside = (condition: Condition | null): readonly Entity[] => {
     if (condition === null) return []
     if (condition.kind === 'and' || condition.kind === 'or') return condition.of.flatMap(inside)
     return condition.kind === 'in plan' || condition.kind === 'sample' ? entitiesIn(condition.plan) : []
   }
-  return [entity, ...inside(where)]
+  const related = relatedIn(plan).flatMap(({ related }) =>
+    related && !('rows' in related.of) ? entitiesIn(related.of) : [],
+  )
+  return [plan.entity, ...related, ...inside(plan.where)]
 }
 
 /** A member of rows whose text is shown with marks. */
