@@ -1,5 +1,12 @@
 import { sharedNumbers } from '../../lib/memory.ts'
-import { type Condition, differsIfMissing, type FieldRef, type Plan, type Rows } from '../../model/plan.ts'
+import {
+  type Condition,
+  differsIfMissing,
+  type FieldRef,
+  isOfElements,
+  type Plan,
+  type Rows,
+} from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { type ColumnRef, columnOf, distinctIn, nameOf } from './columns.ts'
@@ -67,13 +74,15 @@ export function createInPlans(facts: Facts, find: Find) {
       const isSame = isSameColumn(outer, side.ref, entity, ref)
       const found = await facts.make(turn, entity, { ref, values: !isSame, lookups: 0, postings: false })
       if (isSame) {
-        inner.push({ column: found.column, translation: identity(distinctIn(found.column)) })
+        const translation = identity(distinctIn(found.column))
+        inner.push({ column: found.column, translation, isOfElements: false })
         continue
       }
       const from = { entity, ref, facts: found }
       inner.push({
         column: found.column,
         translation: await translation(turn, from, { entity: outer, ref: side.ref, facts: side }),
+        isOfElements: isOfElements(ref),
       })
     }
     const nullDiffers = condition.fields.map(differsIfMissing)
@@ -109,19 +118,20 @@ async function inRows(
   for (const [at, { column, values }] of columns.entries()) {
     const side = sides[at] as (typeof sides)[number]
     const from = {
-      ...{ type: side.type, collation: undefined, isList: false },
+      ...{ type: side.type, collation: undefined, isList: false, isOfElements: false },
       ...{ distinct: column[0] as number, values },
     }
     const translation = await whilePresent(client, stop =>
       work.call('translate', from, sideOf(side, side.ref), stop),
     )
-    inner.push({ column, translation })
+    inner.push({ column, translation, isOfElements: false })
   }
   const nullDiffers = fields.map(differsIfMissing)
   return { kind: 'member', facts: places, negated, nullDiffers, count, selection: null, inner }
 }
 
-function sideOf({ type, collation, column, values }: PackedFacts, { list }: ColumnRef): TranslatedSide {
+function sideOf({ type, collation, column, values }: PackedFacts, ref: ColumnRef): TranslatedSide {
   if (!values) throw new Error('the values of a field are not at hand')
-  return { type, collation, isList: list === true, distinct: distinctIn(column), values }
+  const kinds = { isList: ref.list === true, isOfElements: isOfElements(ref) }
+  return { type, collation, ...kinds, distinct: distinctIn(column), values }
 }

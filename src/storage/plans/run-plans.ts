@@ -4,7 +4,14 @@ import { inUtc } from '../../lib/instants.ts'
 import { exactText, parseExact, parseWritten } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import type { Entity } from '../../model/entities.ts'
-import type { Column, Condition, FieldRef, Plan } from '../../model/plan.ts'
+import {
+  type Column,
+  type Condition,
+  type FieldRef,
+  isOfElements,
+  type Plan,
+  type Rows,
+} from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordPlan } from '../entities.ts'
@@ -106,7 +113,7 @@ async function resolve(where: Condition, outer: Entity, list: List): Promise<Con
  * Imported records take plans that list fields of imported records, one record a row.
  */
 function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean {
-  if (source.kind !== 'records') return entity.source.kind === source.kind
+  if (source.kind !== 'records') return entity.source.kind === source.kind && !hasElements(shape)
   if (entity.source.kind !== 'records' || shape.kind !== 'rows') return false
   const { columns, groups, having, distinct, order } = shape
   return (
@@ -119,6 +126,11 @@ function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean
   )
 }
 
+/** True if rows are elements of lists, which no statement takes apart. */
+const hasElements = (shape: Plan['shape']) =>
+  shape.kind === 'rows' &&
+  shape.columns.some(({ value }) => value.kind === 'field' && isOfElements(value.field))
+
 /** @returns a JSON array of the rows that the fields can be equal to, each once */
 async function rowsOf(plan: Plan, fields: readonly FieldRef[], list: List): Promise<string> {
   const { shape } = plan
@@ -127,10 +139,11 @@ async function rowsOf(plan: Plan, fields: readonly FieldRef[], list: List): Prom
   const rows = new Set<string>()
   let bytes = 0
   for await (const line of linesOf(body)) {
-    const row = rowIn(line, shape.columns, fields)
-    if (row === undefined || rows.has(row)) continue
-    rows.add(row)
-    bytes += row.length
+    for (const row of rowsIn(line, shape, fields)) {
+      if (rows.has(row)) continue
+      rows.add(row)
+      bytes += row.length
+    }
     if (rows.size > maxRows || bytes > maxBytes)
       throw new TooMuch(
         `The subquery on ${plan.entity.name} has more than ${maxRows.toLocaleString('en')} different rows, or 64 MB of them. Add a condition to it, or ask the other way round: query ${plan.entity.name}, with a subquery on the other entity.`,
@@ -147,8 +160,22 @@ async function* linesOf(body: Listing['body']): AsyncIterable<string> {
 
 /**
  * Converts a row to the types of the fields it is compared with, so that JSON's `true` isn't taken for text.
- * @returns undefined for a row with a null, or with a value of another kind than the field
+ * @returns a row for each element of a list; none in place of one with a null, or with a value of another kind than
+ *   the field
  */
+function rowsIn(line: string, shape: Rows, fields: readonly FieldRef[]): readonly string[] {
+  const { columns } = shape
+  if (!hasElements(shape)) {
+    const row = rowIn(line, columns, fields)
+    return row === undefined ? [] : [row]
+  }
+  const [list] = Object.values(parseExact(line) as Readonly<Record<string, unknown>>)
+  const mayEqualField = mayEqual[fields[0]?.type ?? 'json']
+  const elements = Array.isArray(list) ? (list as readonly unknown[]) : []
+  return elements.filter(one => one !== null && mayEqualField(one)).map(one => JSON.stringify([one]))
+}
+
+/** @returns undefined for a row with a null, or with a value of another kind than the field */
 function rowIn(line: string, columns: readonly Column[], fields: readonly FieldRef[]): string | undefined {
   const row = parseExact(line) as Readonly<Record<string, unknown>>
   const written = columns.some(({ type }) => type === 'text') ? (parseWritten(line) as typeof row) : row
