@@ -1,8 +1,15 @@
 import { Command } from 'commander'
+import {
+  type End,
+  lookAtValues,
+  pairsOf,
+  RelationRefused,
+  sideNamed,
+} from '../admin/entities/relation-sides.ts'
 import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Relation } from '../model/entities.ts'
-import { areComparable, relationsBetween } from '../model/relations.ts'
+import { relationsBetween } from '../model/relations.ts'
 import type { Entities } from '../storage/entities.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayResult } from './output.ts'
@@ -14,20 +21,28 @@ type Known = ReadonlyMap<string, Entity>
 
 export const relateCommand = (): Command =>
   new Command('relate')
-    .argument('<fields>', 'an entity and its field, or several: artworks.artist_id, parts.set,number')
+    .argument(
+      '<fields>',
+      'an entity and its field, a path into JSON, or several: artworks.artist_id, artworks.contributors[*].id, parts.set,number',
+    )
     .argument('<others>', 'the other entity and as many of its fields: artists.id')
-    .description('Declare that records of two entities belong together where these fields are equal.')
+    .description('Declare that records of two entities belong together where these values are equal.')
     .option(...jsonOption)
     .action((one: string, other: string, { json }: Json) =>
       withStore(async ({ entities }) => {
         const all = await entities.all()
-        const relation = relationOf(endOf(one, all), endOf(other, all), all)
+        const { ends, relation } = await asFailure(() => {
+          const ends = [endOf(one, all), endOf(other, all)] as const
+          return { ends, relation: relationOf(...ends, all) }
+        })
         const { entity, fields, to } = relation
+        const warning = relation.isNew ? await asFailure(() => lookAtValues(entities, ...ends)) : undefined
         const changed = await addRelation(entities, relation)
+        const said = `${entity} and ${to.entity} are ${changed ? 'now related' : 'related already'}: ${described(relation)}.`
         sayResult(
           json,
-          { entity, fields, to, changed },
-          `${entity} and ${to.entity} are ${changed ? 'now related' : 'related already'}: ${described(relation)}.`,
+          { entity, fields, to, changed, ...(warning !== undefined && { warning }) },
+          warning === undefined ? said : `${said}\n${warning}`,
         )
       }),
     )
@@ -90,13 +105,23 @@ export async function addRelation(
   return true
 }
 
-interface End {
-  readonly entity: Entity
-  readonly fields: readonly string[]
+type CommandEnd = End & { readonly entity: Entity }
+
+/** @throws Failure in place of RelationRefused */
+async function asFailure<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RelationRefused) throw new Failure(error.message, { cause: error })
+    throw error
+  }
 }
 
-/** Reads `artworks.artist_id`, or `parts.set,number`. A field with a comma in its name can be named alone. */
-function endOf(text: string, all: Known): End {
+/**
+ * Reads `artworks.artist_id`, `artworks.contributors[*].id`, or `parts.set,number`. A field with a comma in its name can be
+ * named alone, and a part of a path with one is written in quotes.
+ */
+function endOf(text: string, all: Known): CommandEnd {
   const point = text.indexOf('.')
   if (point < 1 || point === text.length - 1)
     throw new Misuse(
@@ -105,8 +130,8 @@ function endOf(text: string, all: Known): End {
   const entity = entityNamed(text.slice(0, point), all)
   const written = text.slice(point + 1)
   const names = entity.fields.map(({ name }) => name)
-  const fields = names.includes(written) ? [written] : written.split(',').map(field => field.trim())
-  const unknown = fields.find(field => !names.includes(field))
+  const fields = names.includes(written) ? [written] : written.split(comma).map(one => one.trim())
+  const unknown = fields.find(field => !sideNamed(field, { entity }, null))
   if (unknown !== undefined) {
     const { hint } = suggestion(unknown, names)
     throw new Failure(
@@ -117,6 +142,9 @@ function endOf(text: string, all: Known): End {
   if (twice !== undefined) throw new Misuse(`${entity.name}.${twice} is named twice`)
   return { entity, fields }
 }
+
+/** A comma that isn't in quotes. */
+const comma = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/
 
 function entityNamed(name: string, all: Known): Entity {
   const entity = all.get(name)
@@ -131,13 +159,17 @@ function entityNamed(name: string, all: Known): Entity {
  * Makes a relation between these fields, kept by one of the entities that isn't built in.
  * @throws Failure if there can't be one
  */
-function relationOf(one: End, other: End, all: Known): Declaration & { readonly isNew: boolean } {
+function relationOf(
+  one: CommandEnd,
+  other: CommandEnd,
+  all: Known,
+): Declaration & { readonly isNew: boolean } {
   const names = [one.entity.name, other.entity.name] as const
   if (names[0] === names[1])
     throw new Failure(`${names[0]} can't be related to itself; queries compare its fields with "in"`)
   if (names.every(name => reservedEntities.has(name)))
     throw new Failure(`${names[0]} and ${names[1]} are built in, and so are their relations`)
-  requirePairs(one, other)
+  pairsOf(one, other)
   const [from, to] = reservedEntities.has(names[0]) ? [other, one] : [one, other]
   const declaration = {
     entity: from.entity.name,
@@ -158,19 +190,4 @@ function relationOf(one: End, other: End, all: Known): Declaration & { readonly 
   throw new Failure(
     `${names[0]} and ${names[1]} are related already: ${now}; there is one relation between two entities, and \`carrel entity unrelate ${names[0]} ${names[1]}\` takes it back`,
   )
-}
-
-function requirePairs(one: End, other: End): void {
-  if (one.fields.length !== other.fields.length)
-    throw new Failure(
-      `${one.fields.length} of the fields of ${one.entity.name} can't be compared with ${other.fields.length} of ${other.entity.name}; name as many of both`,
-    )
-  for (const [at, name] of one.fields.entries()) {
-    const field = one.entity.fields.find(candidate => candidate.name === name)
-    const theirs = other.entity.fields.find(candidate => candidate.name === other.fields[at])
-    if (field && theirs && !areComparable(field, theirs))
-      throw new Failure(
-        `${one.entity.name}.${name} is ${field.type} and ${other.entity.name}.${theirs.name} is ${theirs.type}; their values are never equal`,
-      )
-  }
 }

@@ -145,10 +145,13 @@ export function reshaped(
       throw new ImportError(
         `${shown(one)} is part of the key of ${name}; import all records again to change that`,
       )
+  // A side may be a path that begins with the field.
+  const isSide = (field: string) => (side: string) =>
+    side === field || side.startsWith(`${field}.`) || side.startsWith(`${field}[`)
   const mentioned = (field: string) =>
-    entity.relations?.some(one => one.fields.includes(field)) ||
+    entity.relations?.some(one => one.fields.some(isSide(field))) ||
     [...all.values()].some(one =>
-      one.relations?.some(({ to }) => to.entity === name && to.fields.includes(field)),
+      one.relations?.some(({ to }) => to.entity === name && to.fields.some(isSide(field))),
     ) ||
     entity.defaultCondition?.includes(JSON.stringify(field))
   for (const one of [...remove, ...Object.keys(rename)])

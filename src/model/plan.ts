@@ -59,6 +59,7 @@ export type Condition =
     }
   /**
    * The record's values in these fields equal a row of the inner plan, whose shape is as many plain fields.
+   * A single field with `eachElement` makes a row of each element.
    * Rows that contain null match nothing. A record with null in a field that isn't within JSON doesn't
    * match either, negated or not.
    */
@@ -163,6 +164,10 @@ export type Computed =
   | { readonly kind: 'period'; readonly unit: TimeUnit }
   /** The number of elements of an array. */
   | { readonly kind: 'length' }
+
+/** True for a list of what is found in elements: as a column of a subquery, each of these is a row. */
+export const isOfElements = ({ path, computed }: FieldRef): boolean =>
+  computed === undefined && path.includes(eachElement)
 
 /** True for a field itself: neither a member inside it, nor computed of it, nor of a related record. */
 export const isWholeField = ({ path, computed, related }: FieldRef): boolean =>

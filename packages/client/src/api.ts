@@ -333,6 +333,10 @@ export interface Schemas {
       readonly versions?: Schemas['Link']
     }
     readonly suggested: readonly (Schemas['SuggestedRelation'])[]
+    readonly warnings?: readonly ({
+      readonly member: string
+      readonly detail: string
+    })[]
   }
   readonly EntityChange: {
     readonly name?: string
@@ -965,6 +969,10 @@ export interface Schemas {
       readonly constraint: 'required' | 'oneOf' | 'unique' | 'references'
       readonly count: number
       readonly examples: readonly (string)[]
+    })[]
+    readonly warnings?: readonly ({
+      readonly member: string
+      readonly detail: string
     })[]
   }
   readonly NewAccessToken: {

@@ -90,7 +90,13 @@ const Suggestion = named('SuggestedRelation', {
   fields: Type.Array(text),
   to: closed({ entity: text, fields: Type.Array(text) }),
 })
-const Entity = named('Entity', { ...entity, suggested: Type.Array(Suggestion) })
+const Warnings = Type.Optional(
+  Type.Array(closed({ member: text, detail: text }), {
+    description:
+      'Of relations by which no records are related at the moment; only in the answer to a change.',
+  }),
+)
+const Entity = named('Entity', { ...entity, suggested: Type.Array(Suggestion), warnings: Warnings })
 const EntityPage = pageOf('entities', named('ListedEntity', entity), 'EntityPage')
 
 const Versions = pageOf(
@@ -200,7 +206,7 @@ const FieldsChange = named('FieldsChange', {
   rename: Type.Optional(Type.Record(text, name)),
   types: Type.Optional(Type.Record(text, oneOf(...fieldTypes))),
 })
-const MisfitsFound = named('Misfits', { misfits: Type.Array(Misfit) })
+const MisfitsFound = named('Misfits', { misfits: Type.Array(Misfit), warnings: Warnings })
 
 /** Counts of changes that an import has made, or would make. */
 const counts = {

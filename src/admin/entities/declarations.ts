@@ -7,11 +7,13 @@ import type { Declared } from '../../model/declared.ts'
 import type { DeclaredField } from '../../model/declared-fields.ts'
 import { type Entity, newEntityRule, type ReadRule, type Relation } from '../../model/entities.ts'
 import { groupOf } from '../../model/readers.ts'
-import { areComparable, descriptionOf } from '../../model/relations.ts'
+import { descriptionOf } from '../../model/relations.ts'
 import { defaultConditionOf } from '../../query/check/check.ts'
 import { QueryError } from '../../query/language/node.ts'
+import type { Entities } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'
 import { refused, unknownName } from './refused.ts'
+import { lookAtValues, pairsOf, RelationRefused, type SidePlace, sideNamed } from './relation-sides.ts'
 import type { Wanted } from './wanted.ts'
 
 /**
@@ -138,20 +140,70 @@ function checkRelations(relations: readonly Relation[], entity: Described, all: 
 }
 
 function checkPairs(here: string, { fields, to }: Relation, entity: Described, other: Entity): void {
-  if (fields.length !== to.fields.length)
-    throw refused(
-      here,
-      `${fields.length} of the fields of ${entity.name} can't be compared with ${to.fields.length} of ${other.name}; name as many of both.`,
-    )
-  for (const [at, name] of fields.entries()) {
-    const one = fieldOf(entity, name, `${here}/fields/${at}`)
-    const its = fieldOf(other, to.fields[at] ?? '', `${here}/to/fields/${at}`)
-    if (!areComparable(one, its))
-      throw refused(
-        `${here}/fields/${at}`,
-        `${entity.name}.${name} is ${one.type} and ${other.name}.${its.name} is ${its.type}; their values are never equal.`,
-      )
+  const ends = [
+    { entity, fields },
+    { entity: other, fields: to.fields },
+  ] as const
+  try {
+    if (fields.length === to.fields.length)
+      for (const [side, end] of ends.entries())
+        for (const [at, name] of end.fields.entries()) {
+          const place = [side === 0 ? 'fields' : 'to', at] as const
+          if (!sideNamed(name, end, place)) fieldOf(end.entity, name, memberAt(here, place))
+        }
+    pairsOf(...ends)
+  } catch (error) {
+    throw inBody(error, here)
   }
+}
+
+/**
+ * Looks whether records can be related, where a relation is another one than before.
+ * @returns a warning for each relation by which none is at the moment
+ * @throws Problem 422 for one that can never relate any
+ */
+export async function lookAtRelations(
+  entities: Pick<Entities, 'list'>,
+  entity: Described,
+  relations: readonly Relation[] = [],
+  before: readonly Relation[] = [],
+  all: Known,
+): Promise<readonly Warning[]> {
+  const known = new Set(before.map(one => JSON.stringify(one)))
+  const warnings: Warning[] = []
+  for (const [at, relation] of relations.entries()) {
+    const other = all.get(relation.to.entity)
+    if (!other || known.has(JSON.stringify(relation))) continue
+    const member = pointer('relations', at)
+    const ends = [
+      { entity, fields: relation.fields },
+      { entity: other, fields: relation.to.fields },
+    ] as const
+    try {
+      const detail = await lookAtValues(entities, ...ends)
+      if (detail !== undefined) warnings.push({ member, detail })
+    } catch (error) {
+      throw inBody(error, member)
+    }
+  }
+  return warnings
+}
+
+export interface Warning {
+  readonly member: string
+  readonly detail: string
+}
+
+const memberAt = (relation: string, place: SidePlace) =>
+  place === null ? relation : `${relation}/${place[0] === 'to' ? 'to/fields' : 'fields'}/${place[1]}`
+
+/** Returns the problem of a refused relation; any other error as it is. */
+function inBody(error: unknown, relation: string): unknown {
+  if (!(error instanceof RelationRefused)) return error
+  const { message, place } = error
+  // A sentence may begin with the name of an entity, which stays as it is.
+  const sentence = message.replace(/^(no|the|a) /, word => `${word[0]?.toUpperCase()}${word.slice(1)}`)
+  return refused(memberAt(relation, place), `${sentence}.`)
 }
 
 /** Finds a field. @throws Problem 422 */

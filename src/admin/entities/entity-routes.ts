@@ -22,7 +22,15 @@ import type { Entity } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'
-import { declaredAfter, fieldOf, known, requireGroup, requireOwn } from './declarations.ts'
+import {
+  declaredAfter,
+  fieldOf,
+  known,
+  lookAtRelations,
+  requireGroup,
+  requireOwn,
+  type Warning,
+} from './declarations.ts'
 import { entityAddress, entityBody } from './entity-body.ts'
 import type { Imports } from './imports.ts'
 import { putEntity } from './put-entity.ts'
@@ -111,10 +119,10 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       const wanted = wantedIn(await checked('putEntity', exactBody(request, parseExact)), name)
       await requireGroup(wanted.read, people)
       await requireGroup(wanted.write, people, '/write')
-      const isNew = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
+      const { isNew, warnings } = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
       const { tag, body } = await answer(name)
       if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
-      return reply.header('etag', tag).send(body)
+      return reply.header('etag', tag).send({ ...body, ...(warnings.length > 0 && { warnings }) })
     },
   )
 
@@ -141,6 +149,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
         }
       }
       let misfits: readonly Misfits[] = []
+      let warnings: readonly Warning[] = []
       await again(request, async () => {
         const all = await entities.all()
         const entity = own(request, all, name)
@@ -149,14 +158,16 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
         const after = withDeclared(entity, declared)
         const before = entity.declaredFields ?? []
         misfits = await misfitsOf(after, before, all, entities)
+        warnings = await lookAtRelations(entities, entity, declared.relations, entity.relations, all)
         if (isPreview) return 'declared'
         requireFits(misfits, after)
         const event = eventFor(request, 'entity.change', name)
         return entities.declare(name, declared, entityTag(entity), event, reliedOn(after, before, all))
       })
       const { tag, body } = await answer(name)
-      if (isPreview) return reply.header('etag', tag).send({ misfits })
-      return reply.header('etag', tag).send(body)
+      const more = warnings.length > 0 ? { warnings } : {}
+      if (isPreview) return reply.header('etag', tag).send({ misfits, ...more })
+      return reply.header('etag', tag).send({ ...body, ...more })
     },
   )
 

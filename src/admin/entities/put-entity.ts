@@ -13,7 +13,7 @@ import type { Entity, Field } from '../../model/entities.ts'
 import { descriptionOf } from '../../model/relations.ts'
 import { type Entities, EntityChanged } from '../../storage/entities.ts'
 import { ExposeError } from '../../storage/exposing.ts'
-import { type Described, declaredAnew, requireOwn } from './declarations.ts'
+import { type Described, declaredAnew, lookAtRelations, requireOwn, type Warning } from './declarations.ts'
 import { refused } from './refused.ts'
 import type { Wanted } from './wanted.ts'
 
@@ -32,9 +32,13 @@ interface Put {
 /**
  * `PUT {api}/admin/entities/<name>`: shows a table of the operator's, creates an imported entity without
  * records, or replaces the declarations of an existing one.
- * @returns true if the entity is new
+ * @returns true if the entity is new, and a warning for each relation by which no records are related
  */
-export async function putEntity(parts: Parts, request: FastifyRequest, put: Put): Promise<boolean> {
+export async function putEntity(
+  parts: Parts,
+  request: FastifyRequest,
+  put: Put,
+): Promise<{ readonly isNew: boolean; readonly warnings: readonly Warning[] }> {
   const { entities } = parts
   const { name, wanted } = put
   requireOwn(name)
@@ -43,10 +47,14 @@ export async function putEntity(parts: Parts, request: FastifyRequest, put: Put)
   const before = all.get(name)
   requireState(request.headers, before && entityTag(before), 'entity')
   requireKind(before, wanted)
+  // A new entity has no records that could be related.
+  const warnings = before
+    ? await lookAtRelations(entities, before, wanted.relations ?? [], before.relations, all)
+    : []
   if (wanted.table) await expose(parts, request, put, before, wanted.table)
   else if (before?.source.kind === 'records') await replace(parts, request, put, before, all)
   else await create(parts, request, put, all)
-  return before === undefined
+  return { isNew: before === undefined, warnings }
 }
 
 /** @throws Problem 422 for a name that no entity may have */

@@ -1,7 +1,7 @@
 import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
 import { memo } from '../../lib/memo.ts'
 import type { Field } from '../../model/entities.ts'
-import { eachElement, type FieldRef } from '../../model/plan.ts'
+import { eachElement, type FieldRef, isWholeField } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import type { Scope } from './scope.ts'
 import { argumentsOf, described, operatorOf, wrong } from './wrong.ts'
@@ -135,6 +135,22 @@ export const whole = (field: Field): Found => ({
   field,
 })
 
+/**
+ * Finds the field or the path that a side of a relation names.
+ * @returns undefined if there is no such field
+ * @throws QueryError for a path that can't be read, or into a field that isn't JSON
+ */
+export function relationSide(text: string, scope: Pick<Scope, 'fields'>): Found | undefined {
+  const field = fieldNamed(text, scope)
+  if (field) return whole(field)
+  const parent = parentOf(text, scope)
+  return parent && memberOf(parent, text, { kind: 'text', text, at: { pointer: '' } })
+}
+
+/** Returns the side of a relation as the rows of a subquery: of a list, its elements. */
+export const elementsOf = (found: Found): Found =>
+  found.field.list && isWholeField(found.ref) ? member(found.field, [eachElement]) : found
+
 /** Lists the fields in a sentence. */
 export const fieldsOf = (scope: Scope): string =>
   `Its fields are ${commaList(namesIn(scope.fields).all) || 'none'}.`
@@ -143,7 +159,7 @@ export const fieldsOf = (scope: Scope): string =>
  * Finds the field with the longest name that a path begins with. A field without members is still useful for
  * the error.
  */
-function parentOf(text: string, scope: Scope): Field | undefined {
+function parentOf(text: string, scope: Pick<Scope, 'fields'>): Field | undefined {
   if (text.length > maxPathLength) return undefined
   const { byName, longestJson } = namesIn(scope.fields)
   let other: Field | undefined

@@ -1,11 +1,20 @@
 import { commaList, listed, quote } from '../../http/parameters.ts'
 import type { Entity } from '../../model/entities.ts'
-import type { Column, FieldRef, Plan } from '../../model/plan.ts'
+import { type Column, type FieldRef, isOfElements, type Plan } from '../../model/plan.ts'
 import { relationsBetween } from '../../model/relations.ts'
-import type { Node } from '../language/node.ts'
+import { type Node, QueryError } from '../language/node.ts'
 import { noPaging, type Paging } from './clauses.ts'
 import { uniqueNames } from './columns.ts'
-import { type Found, fieldNamed, findField, nameIn, typeNames, whole } from './fields.ts'
+import {
+  elementsOf,
+  type Found,
+  fieldNamed,
+  findField,
+  nameIn,
+  relationSide,
+  typeNames,
+  whole,
+} from './fields.ts'
 import { type Checked, countLeaves, entityScope, findEntity, most, type Scope } from './scope.ts'
 import { whereOf } from './where.ts'
 import { type ArrayNode, argumentsOf, described, operatorOf, requireCount, wrong } from './wrong.ts'
@@ -42,14 +51,19 @@ function related(node: ArrayNode, other: Entity, { query, negated, name }: Relat
   const outerFields = pairs.map(([field]) => relatedField(field, scope, name))
   for (const { field } of outerFields) scope.mentioned.add(field.name)
   const innerFields = pairs.map(([, field]) => relatedField(field, inner, name))
-  const plan = innerPlan(node, outerFields, innerFields, { query, scope: inner })
+  const rows = pairs.length === 1 ? innerFields.map(elementsOf) : innerFields
+  const plan = innerPlan(node, outerFields, rows, { query, scope: inner })
   return { kind: 'in plan', fields: outerFields.map(({ ref }) => ref), plan, negated }
 }
 
-/** Finds a field of a relation, which a later import may have removed. */
+/** Finds a side of a relation, whose field a later import may have removed or made another type. */
 export function relatedField(name: string, scope: Scope, node: Node): Found {
-  const field = fieldNamed(name, scope)
-  if (field) return whole(field)
+  try {
+    const side = relationSide(name, scope)
+    if (side) return side
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error
+  }
   throw wrong(node, `The relation is by ${quote(name)}, and ${scope.name} has no such field any more.`)
 }
 
@@ -118,6 +132,11 @@ export function innerPlan(
     throw wrong(
       node,
       `${outer.length} ${outer.length === 1 ? 'field is' : 'fields are'} compared with ${inner.length} of ${entity.name}; there must be as many.`,
+    )
+  if (inner.length > 1 && inner.some(({ ref }) => isOfElements(ref)))
+    throw wrong(
+      node,
+      'A subquery that compares elements of lists by [*] compares nothing else. Take one field, or an index in place of *.',
     )
   for (const [at, found] of outer.entries()) requireComparable(node, found, inner[at] ?? found)
   const where = whereOf(query, scope)

@@ -1,6 +1,13 @@
 import { sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { type Condition, differsIfMissing, type FieldRef, type Plan, type Rows } from '../../model/plan.ts'
+import {
+  type Condition,
+  differsIfMissing,
+  type FieldRef,
+  isOfElements,
+  type Plan,
+  type Rows,
+} from '../../model/plan.ts'
 import { listedField } from '../../model/plan-fields.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
@@ -81,7 +88,11 @@ export function createInPlans(facts: Facts, find: Find) {
       const found = await facts.make(turn, entity, need)
       const from = { entity, ref, facts: found }
       const to = { entity: outer, ref: side.ref, facts: side }
-      inner.push({ column: found.column, translation: await translation(turn, from, to) })
+      inner.push({
+        column: found.column,
+        translation: await translation(turn, from, to),
+        isOfElements: false,
+      })
     }
     const ref = listedField(of, fields.length)
     const { column, values } = await facts.make(turn, entity, {
@@ -113,13 +124,15 @@ export function createInPlans(facts: Facts, find: Find) {
       const isSame = isSameColumn(outer, side.ref, entity, ref)
       const found = await facts.make(turn, entity, { ref, values: !isSame, lookups: 0, postings: false })
       if (isSame) {
-        inner.push({ column: found.column, translation: identity(distinctIn(found.column)) })
+        const translation = identity(distinctIn(found.column))
+        inner.push({ column: found.column, translation, isOfElements: false })
         continue
       }
       const from = { entity, ref, facts: found }
       inner.push({
         column: found.column,
         translation: await translation(turn, from, { entity: outer, ref: side.ref, facts: side }),
+        isOfElements: isOfElements(ref),
       })
     }
     const nullDiffers = condition.fields.map(differsIfMissing)
@@ -172,18 +185,19 @@ async function translatedRows(
   for (const [at, { column, values }] of columns.entries()) {
     const side = sides[at] as (typeof sides)[number]
     const from = {
-      ...{ type: side.type, collation: undefined, isList: false },
+      ...{ type: side.type, collation: undefined, isList: false, isOfElements: false },
       ...{ distinct: column[0] as number, values },
     }
     const translation = await whilePresent(client, stop =>
       work.call('translate', from, sideOf(side, side.ref), stop),
     )
-    inner.push({ column, translation })
+    inner.push({ column, translation, isOfElements: false })
   }
   return inner
 }
 
-function sideOf({ type, collation, column, values }: PackedFacts, { list }: ColumnRef): TranslatedSide {
+function sideOf({ type, collation, column, values }: PackedFacts, ref: ColumnRef): TranslatedSide {
   if (!values) throw new Error('the values of a field are not at hand')
-  return { type, collation, isList: list === true, distinct: distinctIn(column), values }
+  const kinds = { isList: ref.list === true, isOfElements: isOfElements(ref) }
+  return { type, collation, ...kinds, distinct: distinctIn(column), values }
 }

@@ -4,7 +4,7 @@ import type { FieldFacts } from './leaves.ts'
 import { complement, ranksIn } from './rank-sets.ts'
 import { type Sought, soughtRanks } from './select.ts'
 import { noBits, numbersIn, openSelection, type PackedSelection } from './selections.ts'
-import { noRank, type Translation } from './translate.ts'
+import { noRank, openElements, type Translation } from './translate.ts'
 
 /** The condition that some fields have the values of a record of another selection (`in plan`, `in rows`). */
 export interface Membership {
@@ -18,7 +18,12 @@ export interface Membership {
   readonly count: number
   readonly selection: PackedSelection | null
   /** For each field, the column of the inner one, and the translation of its ranks. */
-  readonly inner: readonly { readonly column: GivenColumn; readonly translation: Translation }[]
+  readonly inner: readonly {
+    readonly column: GivenColumn
+    readonly translation: Translation
+    /** True if the values of the column are lists, and the translation is about their elements. */
+    readonly isOfElements: boolean
+  }[]
 }
 
 /** @param tick called now and then; it may throw to stop */
@@ -29,9 +34,9 @@ export function membersOf(
   tick: () => void,
 ): Sought {
   const numbers = numbersIn(selection ? openSelection(selection) : undefined, count)
-  const columns = inner.map(({ column, translation }) => {
+  const columns = inner.map(({ column, translation, isOfElements }) => {
     const { distinct, ranks } = openColumn(column, count)
-    return { distinct, ranks, translation }
+    return { distinct, ranks, translation, isOfElements }
   })
   const [only] = columns
   const [field] = outer
@@ -40,8 +45,9 @@ export function membersOf(
     const met = new Uint8Array(only.distinct + 1)
     for (let at = 0; at < numbers.length; at++) met[only.ranks[numbers[at] as number] as number] = 1
     const found = new Uint8Array(distinct)
-    eachPair(only.translation, only.distinct, (rank, outerRank) => {
-      if (met[rank] === 1) found[outerRank] = 1
+    const taken = only.isOfElements ? elementsMet(met, only) : { ...only, met }
+    eachPair(taken.translation, taken.distinct, (rank, outerRank) => {
+      if (taken.met[rank] === 1) found[outerRank] = 1
     })
     const set = ranksIn(found)
     return soughtRanks(
@@ -86,9 +92,25 @@ export function membersOf(
   return { kind: 'records', selection: { kind: 'bits', words }, most: size }
 }
 
+/** Finds the elements of the lists that were met. @param met for each rank of a list, 1 if it was */
+function elementsMet(
+  met: Uint8Array,
+  { distinct, translation }: { readonly distinct: number; readonly translation: Translation },
+) {
+  const elements = openElements(translation, distinct)
+  const { starts, ranks } = elements
+  const ofElements = new Uint8Array(elements.distinct + 1)
+  for (let list = 0; list < distinct; list++) {
+    if (met[list] !== 1) continue
+    const end = starts[list + 1] as number
+    for (let at = starts[list] as number; at < end; at++) ofElements[ranks[at] as number] = 1
+  }
+  return { ...elements, met: ofElements }
+}
+
 /** Calls `take` for each pair of an inner and an outer rank that match. */
 function eachPair(
-  translation: Translation,
+  translation: Uint32Array,
   distinct: number,
   take: (rank: number, outerRank: number) => void,
 ): void {

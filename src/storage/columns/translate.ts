@@ -3,24 +3,89 @@ import { canonicalJson } from '../plans/json-values.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn, readsOfLookup } from './look-up.ts'
 import type { Values } from './stored-values.ts'
-import { typedAt, valueAt } from './values.ts'
+import { MemoryValues, Packer, typedAt, valueAt } from './values.ts'
 
 /** Stands in for the rank of a value that the outer field doesn't have. */
 export const noRank = 0xffff_ffff
 
 export type Translated = Pick<FieldFacts, 'type' | 'collation'> & {
   readonly isList: boolean
+  /** True if each value is a list, whose elements are compared in its place, as the inner side. */
+  readonly isOfElements: boolean
   readonly values: Values
 }
 
 /**
- * For each rank of the inner field, null's last, the rank of the same value in the outer one, or `noRank` for
+ * Of an inner field with elements, the elements of each list come first: see `openElements`. Then, or otherwise alone,
+ * for each rank of the inner field, null's last, the rank of the same value in the outer one, or `noRank` for
  * none and for null. If the outer field has lists, pairs of ranks follow: a value, and a list with it.
  */
 export type Translation = Uint32Array<SharedArrayBuffer>
 
 /** @param tick called now and then; it may throw to stop */
 export function translate(inner: Translated, outer: Translated, tick: () => void): Translation {
+  if (!inner.isOfElements) return translated(inner, outer, tick)
+  const { lists, elements } = elementsOf(inner.values, tick)
+  const table = translated({ ...inner, values: elements }, outer, tick)
+  const shared = sharedNumbers(1 + lists.length + table.length)
+  shared[0] = elements.length
+  shared.set(lists, 1)
+  shared.set(table, 1 + lists.length)
+  return shared
+}
+
+/** The elements of an inner field, each with a rank of its own. */
+export interface Elements {
+  /** Number of different elements. */
+  readonly distinct: number
+  /** For each rank of a list, and the end, the position of its first element in `ranks`. */
+  readonly starts: Uint32Array
+  /** The ranks of the elements of all lists. */
+  readonly ranks: Uint32Array
+  /** The translation of these ranks. */
+  readonly translation: Uint32Array
+}
+
+/** @param lists number of different lists of the field */
+export function openElements(packed: Translation, lists: number): Elements {
+  const starts = packed.subarray(1, lists + 2)
+  const end = lists + 2 + (starts[lists] as number)
+  return {
+    distinct: packed[0] as number,
+    starts,
+    ranks: packed.subarray(lists + 2, end),
+    translation: packed.subarray(end),
+  }
+}
+
+/** Takes lists apart. @returns the starts and ranks of `Elements`, and the different elements as values */
+function elementsOf(values: Values, tick: () => void): { lists: Uint32Array; elements: Values } {
+  const known = new Map<string, number>()
+  const json: string[] = []
+  const starts = new Uint32Array(values.length + 1)
+  const ranks: number[] = []
+  for (let rank = 0; rank < values.length; rank++) {
+    if ((rank & 0xff) === 0) tick()
+    for (const element of valueAt(values, rank) as readonly unknown[]) {
+      const key = canonicalJson(element)
+      const number = known.get(key) ?? known.size
+      if (number === known.size) {
+        known.set(key, number)
+        json.push(JSON.stringify(element))
+      }
+      ranks.push(number)
+    }
+    starts[rank + 1] = ranks.length
+  }
+  const lists = new Uint32Array(starts.length + ranks.length)
+  lists.set(starts)
+  for (const [at, rank] of ranks.entries()) lists[starts.length + at] = rank
+  const packer = new Packer(json.length)
+  for (const one of json) packer.add(one)
+  return { lists, elements: new MemoryValues(packer.finish(), json.length) }
+}
+
+function translated(inner: Translated, outer: Translated, tick: () => void): Translation {
   const table = new Uint32Array(inner.values.length + 1).fill(noRank)
   const pairs = outer.isList ? elementPairs(inner, outer, tick) : []
   const isPlain = orderKind(inner) === orderKind(outer) && inner.type !== 'json'

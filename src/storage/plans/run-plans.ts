@@ -4,7 +4,15 @@ import { inUtc } from '../../lib/instants.ts'
 import { exactText, parseExact, parseWritten } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import type { Entity } from '../../model/entities.ts'
-import type { Column, Condition, FieldRef, Plan, Related } from '../../model/plan.ts'
+import {
+  type Column,
+  type Condition,
+  type FieldRef,
+  isOfElements,
+  type Plan,
+  type Related,
+  type Rows,
+} from '../../model/plan.ts'
 import { relatedIn, valueField, withFields } from '../../model/plan-fields.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
@@ -131,7 +139,7 @@ async function resolve(where: Condition, outer: Entity, list: List): Promise<Con
  * Imported records take plans that list fields of imported records, one record a row.
  */
 function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean {
-  if (source.kind !== 'records') return entity.source.kind === source.kind
+  if (source.kind !== 'records') return entity.source.kind === source.kind && !hasElements(shape)
   if (entity.source.kind !== 'records' || shape.kind !== 'rows') return false
   const { columns, groups, having, distinct, order } = shape
   return (
@@ -143,6 +151,11 @@ function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean
       (!distinct && order.every(({ by }) => typeof by === 'number' || by.kind === 'field')))
   )
 }
+
+/** True if rows are elements of lists, which no statement takes apart. */
+const hasElements = (shape: Plan['shape']) =>
+  shape.kind === 'rows' &&
+  shape.columns.some(({ value }) => value.kind === 'field' && isOfElements(value.field))
 
 /** @returns a JSON array of the rows that the fields can be equal to, each once */
 async function rowsOf(
@@ -157,10 +170,11 @@ async function rowsOf(
   const rows = new Set<string>()
   let bytes = 0
   for await (const line of linesOf(body)) {
-    const row = rowIn(line, shape.columns, fields)
-    if (row === undefined || rows.has(row)) continue
-    rows.add(row)
-    bytes += row.length
+    for (const row of rowsIn(line, shape, fields)) {
+      if (rows.has(row)) continue
+      rows.add(row)
+      bytes += row.length
+    }
     if (rows.size > maxRows || bytes > maxBytes) throw new TooMuch(tooMany)
   }
   return `[${[...rows].join()}]`
@@ -174,8 +188,22 @@ async function* linesOf(body: Listing['body']): AsyncIterable<string> {
 
 /**
  * Converts a row to the types of the fields it is compared with, so that JSON's `true` isn't taken for text.
- * @returns undefined for a row with a null, or with a value of another kind than the field
+ * @returns a row for each element of a list; none in place of one with a null, or with a value of another kind than
+ *   the field
  */
+function rowsIn(line: string, shape: Rows, fields: readonly FieldRef[]): readonly string[] {
+  const { columns } = shape
+  if (!hasElements(shape)) {
+    const row = rowIn(line, columns, fields)
+    return row === undefined ? [] : [row]
+  }
+  const [list] = Object.values(parseExact(line) as Readonly<Record<string, unknown>>)
+  const mayEqualField = mayEqual[fields[0]?.type ?? 'json']
+  const elements = Array.isArray(list) ? (list as readonly unknown[]) : []
+  return elements.filter(one => one !== null && mayEqualField(one)).map(one => JSON.stringify([one]))
+}
+
+/** @returns undefined for a row with a null, or with a value of another kind than the field */
 function rowIn(line: string, columns: readonly Column[], fields: readonly FieldRef[]): string | undefined {
   const row = parseExact(line) as Readonly<Record<string, unknown>>
   const written = columns.some(({ type }) => type === 'text') ? (parseWritten(line) as typeof row) : row
