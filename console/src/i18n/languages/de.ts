@@ -899,6 +899,57 @@ export const administration: Administration = {
   'field.references': 'Verweist auf',
   'field.references.none': 'nichts',
 
+  // Felder später ändern
+  'fields.change': 'Felder ändern',
+  'fields.lead':
+    'Änderungen werden hier gesammelt und zusammen gemacht, in allen Datensätzen oder in keinem. Die Fassung davor wird aufbewahrt.',
+  'fields.name': 'Name',
+  'fields.new': 'Neues Feld',
+  'fields.keep': 'Behalten',
+  'fields.default': 'Anfangswert',
+  'fields.default.hint': 'Ihn bekommen die vorhandenen Datensätze, und neue, die ohne Wert kommen.',
+  'fields.list': 'Was sich ändert',
+  'fields.take-back': 'Zurücknehmen: {change}',
+  'fields.added': '{name} kommt dazu: {type}',
+  'fields.added.value': '{name} kommt dazu: {type}, in jedem Datensatz {value}',
+  'fields.removed': '{name} entfällt, mit seinen Werten',
+  'fields.renamed': 'aus {name} wird {next}',
+  'fields.retyped': '{name}: aus {was} wird {next}',
+  'fields.check': 'Neue Typen prüfen',
+  'fields.check.again': 'Noch einmal prüfen',
+  'fields.do': { one: 'Änderung machen', other: '{n} Änderungen machen' },
+  'fields.fit': 'Alle Werte passen zu ihren neuen Typen.',
+  'fields.misfits':
+    'Manche Werte passen nicht zu ihren neuen Typen, deshalb lässt sich noch nichts ändern. Berichtigen Sie diese Datensätze und prüfen Sie noch einmal, oder lassen Sie die Typen, wie sie sind.',
+  'fields.confirm': 'Felder von {name} ändern?',
+  'fields.confirm.help': {
+    one: 'Dieses Feld entfällt in allen Datensätzen, mit seinen Werten:',
+    other: 'Diese Felder entfallen in allen Datensätzen, mit ihren Werten:',
+  },
+  'fields.done': {
+    one: 'Die Felder eines Datensatzes sind geändert.',
+    other: 'Die Felder von {n} Datensätzen sind geändert.',
+  },
+  'fields.done.until': 'Die Fassung davor wird bis {time} aufbewahrt.',
+  'fields.undo': 'Rückgängig: diese Fassung wiederherstellen',
+  'fields.undone': 'Die Felder sind wieder wie zuvor.',
+  'fields.kept': 'Fassung davor',
+  'fields.kept.show': 'Fassungen zeigen, die sich wiederherstellen lassen',
+  'misfit.type': {
+    one: 'Ein Wert passt nicht zum neuen Typ. Datensatz:',
+    other: '{n} Werte passen nicht zum neuen Typ. Datensätze:',
+  },
+  'misfit.required': { one: 'Ein Datensatz hat keinen Wert:', other: '{n} Datensätze haben keinen Wert:' },
+  'misfit.oneOf': {
+    one: 'Ein Datensatz hat einen Wert, der nicht in der Liste ist:',
+    other: '{n} Datensätze haben Werte, die nicht in der Liste sind:',
+  },
+  'misfit.unique': { one: 'Ein Wert ist mehrmals da:', other: '{n} Werte sind mehrmals da:' },
+  'misfit.references': {
+    one: 'Ein Datensatz verweist auf etwas, das nicht da ist:',
+    other: '{n} Datensätze verweisen auf etwas, das nicht da ist:',
+  },
+
   // Neue Datensammlungen
   'new-entity.title': 'Neue Datensammlung',
   'new-entity.lead':

@@ -872,6 +872,57 @@ export const administration = {
   'field.references': 'Refers to',
   'field.references.none': 'nothing',
 
+  // Fields later
+  'fields.change': 'Change the fields',
+  'fields.lead':
+    'Changes are collected here and made together, in all records or in none. The version before is kept.',
+  'fields.name': 'Name',
+  'fields.new': 'New field',
+  'fields.keep': 'Keep it',
+  'fields.default': 'Value to begin with',
+  'fields.default.hint': 'The records that are there get it, and new ones that come without a value.',
+  'fields.list': 'What changes',
+  'fields.take-back': 'Take back: {change}',
+  'fields.added': '{name} is added: {type}',
+  'fields.added.value': '{name} is added: {type}, in every record {value}',
+  'fields.removed': '{name} goes, with its values',
+  'fields.renamed': '{name} becomes {next}',
+  'fields.retyped': '{name}: {was} becomes {next}',
+  'fields.check': 'Check the new types',
+  'fields.check.again': 'Check again',
+  'fields.do': { one: 'Make the change', other: 'Make {n} changes' },
+  'fields.fit': 'All values fit their new types.',
+  'fields.misfits':
+    'Some values can’t have their new types, so nothing can be changed yet. Correct these records and check again, or leave the types as they are.',
+  'fields.confirm': 'Change the fields of {name}?',
+  'fields.confirm.help': {
+    one: 'This field goes from all records, with its values:',
+    other: 'These fields go from all records, with their values:',
+  },
+  'fields.done': {
+    one: 'The fields of one record are changed.',
+    other: 'The fields of {n} records are changed.',
+  },
+  'fields.done.until': 'The version before is kept until {time}.',
+  'fields.undo': 'Undo: restore that version',
+  'fields.undone': 'The fields are as they were before.',
+  'fields.kept': 'Version before',
+  'fields.kept.show': 'Show the versions that can be restored',
+  'misfit.type': {
+    one: 'One value can’t have the new type. Record:',
+    other: '{n} values can’t have the new type. Records:',
+  },
+  'misfit.required': { one: 'One record has no value:', other: '{n} records have no value:' },
+  'misfit.oneOf': {
+    one: 'One record has a value that isn’t in the list:',
+    other: '{n} records have values that aren’t in the list:',
+  },
+  'misfit.unique': { one: 'One value is there several times:', other: '{n} values are there several times:' },
+  'misfit.references': {
+    one: 'One record refers to what isn’t there:',
+    other: '{n} records refer to what isn’t there:',
+  },
+
   // New collections
   'new-entity.title': 'New collection',
   'new-entity.lead': 'A collection without a file: say which fields it has, and add its records one by one.',

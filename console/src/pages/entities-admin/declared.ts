@@ -1,4 +1,5 @@
 import type { Schemas } from '@carrel/client'
+import type { Process } from '@carrel/client/processes'
 import { CarrelProblem, service } from '../../api.ts'
 
 /** An entity with everything that an administrator can declare about it. */
@@ -56,8 +57,24 @@ export async function changeCollation(
   return response?.processId
 }
 
+export type FieldsChange = Schemas['FieldsChange']
+
+/** Begins to change fields with all records, or only to find the values that can't have their new type. */
+export const changeFields = (
+  name: string,
+  change: FieldsChange,
+  tag: string | null,
+  isPreview: boolean,
+): Promise<Process> =>
+  service.value.post<Process>(`${addressOf(name)}/fields`, {
+    query: { preview: isPreview || undefined },
+    body: JSON.stringify(change),
+    headers: { 'content-type': 'application/json', ...(tag ? { 'if-match': tag } : {}) },
+  })
+
 export const dropEntity = (name: string): Promise<unknown> => service.value.delete(addressOf(name))
 
+export type Version = Schemas['KeptVersion']
 export const versionsAddress = (name: string): string => `${addressOf(name)}/versions`
 export const restoreVersion = (name: string, id: number): Promise<unknown> =>
   service.value.post(`${versionsAddress(name)}/${id}/restore`)

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { button, dialog, lookAt, openArchive, phone, said, settled } from '../support/clients/console.ts'
+import { list } from '../support/clients/listings.ts'
+import { testOn } from '../support/service/engines.ts'
+
+const assertClean = (faults: readonly Error[]) => {
+  if (faults.length > 0) throw new AggregateError(faults, faults.map(({ message }) => message).join('\n'))
+}
+
+const fieldsOf = async (client: Parameters<typeof list>[0], name: string) => {
+  const all = await list<{ readonly name: string; readonly fields: readonly { readonly name: string }[] }>(
+    client,
+    '',
+  )
+  return all.find(one => one.name === name)?.fields.map(field => field.name)
+}
+
+async function openFields(page: Page): Promise<void> {
+  await button(page, 'Change the fields').click()
+  await page.getByText('Changes are collected here').waitFor()
+}
+
+testOn(
+  'sqlite',
+  'CO16 EA13 fields are added, renamed, removed and get other types together, after a check, and a restore undoes it',
+  async t => {
+    const { service, desk, page } = await openArchive(t)
+    await desk.open('admin/entities/places')
+    await openFields(page)
+    await page.getByLabel('Name: country').fill('state')
+    await page.getByLabel('Type: visits').selectOption('text')
+    await button(page, 'Add a field').click()
+    await page.getByLabel('Name: New field').fill('river')
+    await page.getByLabel('Value to begin with: river').fill('unknown')
+    for (const words of [
+      'country becomes state',
+      'visits: whole number becomes text',
+      'river is added: text, in every record unknown',
+    ])
+      await page.getByText(words, { exact: true }).waitFor()
+    assertClean(await lookAt(desk, 'change-fields'))
+    await button(page, 'Check the new types').click()
+    await page.getByText('All values fit their new types.').waitFor()
+    await button(page, 'Make 3 changes').click()
+    await page.getByText(/The fields of 5 records are changed\..*kept until/).waitFor()
+    assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'state', 'visits', 'river'])
+    const [aarhus] = await list(service.client(), 'places')
+    assert.deepEqual(aarhus, { name: 'Aarhus', state: 'DK', visits: '0', river: 'unknown' })
+    assertClean(await lookAt(desk, 'changed-fields'))
+    await button(page, 'Undo: restore that version').click()
+    await said(page, 'places has its 5 records again.')
+    await page.getByText('The fields are as they were before.').waitFor()
+    assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'country', 'visits'])
+    desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
+  'CO16 EA13 values that don’t fit their new type are shown with links to their records, and nothing changes',
+  async t => {
+    const { service, desk, page } = await openArchive(t, { size: phone, theme: 'dark' })
+    await desk.open('admin/entities/places')
+    await openFields(page)
+    await page.getByLabel('Type: country').selectOption('integer')
+    await page.getByLabel('Type: country').press('Enter')
+    await button(page, 'Check the new types').click()
+    await page.getByText('5 values can’t have the new type.').waitFor()
+    assertClean(await lookAt(desk, 'misfits-360'))
+    const [record] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.getByRole('link', { name: 'Évora' }).click(),
+    ])
+    await record.getByRole('heading', { level: 1, name: 'Évora' }).waitFor()
+    await record.close()
+    assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'country', 'visits'])
+
+    // A removed field is a loss: its collection is typed.
+    await button(page, 'Take back: country: text becomes whole number').click()
+    await button(page, 'Remove: visits').click()
+    await page.getByText('visits goes, with its values').waitFor()
+    await button(page, 'Make the change').click()
+    const asked = dialog(page)
+    await asked.getByLabel('Type “places” to confirm').fill('place')
+    await page.keyboard.press('Enter')
+    assertClean(await lookAt(desk, 'remove-field-360'))
+    await asked.getByLabel('Type “places” to confirm').fill('places')
+    await page.keyboard.press('Enter')
+    await page.getByText(/The fields of 5 records are changed/).waitFor()
+    assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'country'])
+    await settled(page)
+    desk.assertQuiet()
+  },
+)
