@@ -93,3 +93,58 @@ testOn(
     desk.assertQuiet()
   },
 )
+
+testOn(
+  'sqlite',
+  'CO16 EA12 records that don’t fit a constraint are shown with links before it is declared',
+  async t => {
+    const { service, desk, page } = await openArchive(t)
+    const declared = async () => {
+      const all = await list<{ name: string; fields: { name: string; required?: true }[] }>(
+        service.client(),
+        '',
+      )
+      return all.find(({ name }) => name === 'letters')?.fields.filter(({ required }) => required).length ?? 0
+    }
+    await desk.open('admin/entities/letters')
+    const describe = async (field: string) => {
+      await page.getByRole('button', { name: `Describe: ${field}` }).click()
+      await dialog(page).waitFor()
+    }
+    await describe('year')
+    await dialog(page).getByLabel('Required').check()
+    await dialog(page).getByLabel('Label').press('Enter')
+    await dialog(page).getByText('43 records have no value:').waitFor()
+    assert.equal(
+      await dialog(page).getByRole('link', { name: '8', exact: true }).getAttribute('href'),
+      '/console/entities/letters/records/8',
+    )
+    assertClean(await lookAt(desk, 'misfits-required'))
+    assert.equal(await declared(), 0)
+    await dialog(page).getByLabel('Required').uncheck()
+    await dialog(page).getByLabel('Unique').check()
+    await button(dialog(page), 'Save').click()
+    await dialog(page).getByText('40 values are there several times:').waitFor()
+    await page.keyboard.press('Escape')
+
+    await describe('place')
+    await dialog(page).getByLabel('One of these values').fill('Aarhus\nBasel\nCoimbra\nDublin')
+    await button(dialog(page), 'Save').click()
+    await dialog(page).getByText('60 records have values that aren’t in the list:').waitFor()
+    const [listed] = await Promise.all([
+      page.context().waitForEvent('page'),
+      dialog(page).getByRole('link', { name: 'Évora' }).click(),
+    ])
+    await listed
+      .getByText(/of 60/)
+      .first()
+      .waitFor()
+    await listed.close()
+    // What has another fault than records is said at its place.
+    desk.expectRefusals()
+    await dialog(page).getByLabel('One of these values').fill('Aarhus\nAarhus')
+    await button(dialog(page), 'Save').click()
+    await dialog(page).locator('.field .fault').waitFor()
+    desk.assertQuiet()
+  },
+)

@@ -935,6 +935,8 @@ export const administration: Administration = {
   'fields.undone': 'Die Felder sind wieder wie zuvor.',
   'fields.kept': 'Fassung davor',
   'fields.kept.show': 'Fassungen zeigen, die sich wiederherstellen lassen',
+  'field.misfits':
+    'Diese Datensätze passen nicht, deshalb ist noch nichts festgelegt. Berichtigen Sie sie und speichern Sie noch einmal, oder legen Sie etwas anderes fest.',
   'misfit.type': {
     one: 'Ein Wert passt nicht zum neuen Typ. Datensatz:',
     other: '{n} Werte passen nicht zum neuen Typ. Datensätze:',

@@ -908,6 +908,8 @@ export const administration = {
   'fields.undone': 'The fields are as they were before.',
   'fields.kept': 'Version before',
   'fields.kept.show': 'Show the versions that can be restored',
+  'field.misfits':
+    'These records don’t fit, so nothing is declared yet. Correct them and save again, or declare something else.',
   'misfit.type': {
     one: 'One value can’t have the new type. Record:',
     other: '{n} values can’t have the new type. Records:',

@@ -17,12 +17,14 @@ import {
   changeFields,
   type Declared,
   type FieldsChange,
+  type Misfit,
+  misfitsIn,
   restoreVersion,
   type Version,
   versionsAddress,
 } from './declared.ts'
 import { types, valueIn } from './FieldForm.tsx'
-import { type Misfit, Misfits, misfitsIn } from './Misfits.tsx'
+import { Misfits } from './Misfits.tsx'
 
 type Type = Declared['fields'][number]['type']
 

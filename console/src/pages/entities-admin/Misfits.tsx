@@ -3,16 +3,7 @@ import { type Entity, entities, entityPath, keyOf } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { href, withQuery } from '../../router.ts'
 import { written } from '../entity/pql.ts'
-
-/** Records that wouldn't fit what is to be declared of a field, or its new type. */
-export interface Misfit {
-  readonly field: string
-  /** Absent: values that can't have the new type of the field. */
-  readonly constraint?: 'required' | 'oneOf' | 'unique' | 'references'
-  readonly count: number
-  /** The keys of the first records; for `oneOf` and `unique` the first values. */
-  readonly examples: readonly string[]
-}
+import type { Misfit } from './declared.ts'
 
 /** Number of characters after which the service cuts an example. */
 const cutAt = 100
@@ -81,10 +72,4 @@ function pathOfValue(entity: Entity | undefined, name: string, example: string):
   const isBare = ['integer', 'number', 'boolean'].includes(field.type)
   const q = `${written(name)} = ${isBare ? example : JSON.stringify(example)}`
   return withQuery(entityPath(entity.name), { q })
-}
-
-/** Returns the misfits in the members of a problem, or in the result of a process; an empty list if there are none. */
-export const misfitsIn = (members: unknown): readonly Misfit[] => {
-  const found = (members as { readonly misfits?: unknown } | null | undefined)?.misfits
-  return Array.isArray(found) ? (found as readonly Misfit[]) : []
 }

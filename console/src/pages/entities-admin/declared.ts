@@ -41,6 +41,20 @@ export const changeDeclared = (name: string, change: Change, tag: string | null)
     headers: { 'content-type': 'application/merge-patch+json', ...(tag ? { 'if-match': tag } : {}) },
   })
 
+/** Returns what is there and wouldn't fit a change of declarations. It changes nothing. */
+export async function tryDeclared(
+  name: string,
+  change: Change,
+  tag: string | null,
+): Promise<readonly Misfit[]> {
+  const response = await service.value.patch<unknown>(addressOf(name), {
+    query: { preview: true },
+    body: JSON.stringify(change),
+    headers: { 'content-type': 'application/merge-patch+json', ...(tag ? { 'if-match': tag } : {}) },
+  })
+  return misfitsIn(response)
+}
+
 /**
  * @param collation a language tag, or null to sort by code points
  * @returns the process that rewrites the records, or undefined if nothing has to be done
@@ -87,3 +101,19 @@ export const wrongMember = (problem: unknown): string | undefined =>
 
 export const relationInWords = ({ fields, to }: Relation): string =>
   `${fields.join(', ')} → ${to.entity}.${to.fields.join(', ')}`
+
+/** Records that wouldn't fit what is to be declared of a field, or its new type. */
+export interface Misfit {
+  readonly field: string
+  /** Absent: values that can't have the new type of the field. */
+  readonly constraint?: 'required' | 'oneOf' | 'unique' | 'references'
+  readonly count: number
+  /** The keys of the first records; for `oneOf` and `unique` the first values. */
+  readonly examples: readonly string[]
+}
+
+/** Returns the misfits in the members of a problem, or in the result of a process; an empty list if there are none. */
+export const misfitsIn = (members: unknown): readonly Misfit[] => {
+  const found = (members as { readonly misfits?: unknown } | null | undefined)?.misfits
+  return Array.isArray(found) ? (found as readonly Misfit[]) : []
+}
