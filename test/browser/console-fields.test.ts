@@ -135,10 +135,7 @@ testOn(
       page.context().waitForEvent('page'),
       dialog(page).getByRole('link', { name: 'Évora' }).click(),
     ])
-    await listed
-      .getByText(/of 60/)
-      .first()
-      .waitFor()
+    await listed.getByText(/of 60/).first().waitFor()
     await listed.close()
     // What has another fault than records is said at its place.
     desk.expectRefusals()
@@ -148,3 +145,17 @@ testOn(
     desk.assertQuiet()
   },
 )
+
+testOn('sqlite', 'CO16 opening a collection for writing says what that means', async t => {
+  const { desk, page } = await openArchive(t, { size: phone })
+  await desk.open('admin/entities/places')
+  await page.getByText(/^Records come from imports only\./).waitFor()
+  await page.getByLabel('Who may write single records').selectOption('admin')
+  await page.getByText('May write: administrators only.').waitFor()
+  await page.getByText(/^An import of all records replaces what was written\./).waitFor()
+  assertClean(await lookAt(desk, 'open-for-writing-360'))
+  await page.getByLabel('Who may write single records').selectOption('group:')
+  await page.getByLabel('Name', { exact: true }).fill('Curators')
+  await page.getByText('May write: the group Curators.').waitFor()
+  desk.assertQuiet()
+})

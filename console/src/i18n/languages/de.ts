@@ -862,6 +862,14 @@ export const administration: Administration = {
   'declare.read': 'Wer lesen darf',
   'declare.write': 'Wer einzelne Datensätze schreiben darf',
   'declare.nobody': 'niemand',
+  'declare.writing.nobody':
+    'Datensätze kommen nur durch Importe. Bestimmen Sie, wer schreiben darf, dann lassen sie sich auch in der Tabelle und auf ihren Seiten bearbeiten.',
+  'declare.writing.who':
+    'Schreiben dürfen: {who}. Sie legen Datensätze in der Tabelle und auf ihren Seiten an, ändern und löschen sie, einzeln oder mehrere auf einmal.',
+  'declare.writing.import':
+    'Ein Import aller Datensätze ersetzt, was geschrieben wurde. Seine Vorschau zählt, was entfallen würde, und die Fassung davor lässt sich wiederherstellen.',
+  'declare.writing.history':
+    'Auf der Seite eines Datensatzes sehen sie, wer was geändert hat. Die letzte Änderung lässt sich rückgängig machen, und niemand überschreibt ungesehen, was andere inzwischen geschrieben haben.',
   'declare.relations': 'Beziehungen',
   'declare.relations.help':
     'Sie führen von einem Datensatz zu denen einer anderen Sammlung, die dazugehören.',
@@ -951,6 +959,25 @@ export const administration: Administration = {
     one: 'Ein Datensatz verweist auf etwas, das nicht da ist:',
     other: '{n} Datensätze verweisen auf etwas, das nicht da ist:',
   },
+
+  // Aufbewahrte Rezepte
+  'recipe.lead': 'Danach wird die nächste Datei gelesen, wenn nichts anderes gewählt wird.',
+  'recipe.since': 'Aufbewahrt seit {time}: {event}',
+  'recipe.in-file': 'Spalte der Datei',
+  'recipe.how': 'Wie sie gelesen wird',
+  'recipe.numbers': 'Zahlen',
+  'recipe.dates': 'Daten',
+  'recipe.empty': 'Als leer gelesen',
+  'recipe.left-out': 'wird weggelassen',
+  'recipe.renamed': 'heißt hier {name}',
+  'recipe.read': 'als {way}',
+  'recipe.sorted': 'sortiert wie {tag}',
+  'recipe.empty.of': '{texts} als leer',
+  'recipe.remove': 'Rezept entfernen',
+  'recipe.remove.title': 'Rezept von {name} entfernen?',
+  'recipe.remove.help':
+    'Die Datensätze bleiben, wie sie sind. Die nächste Datei wird gelesen, wie sie aussieht oder wie Sie es wählen. Speichern Sie es vorher als Datei, wenn Sie es noch einmal brauchen könnten.',
+  'recipe.removed': 'Das Rezept ist entfernt.',
 
   // Neue Datensammlungen
   'new-entity.title': 'Neue Datensammlung',

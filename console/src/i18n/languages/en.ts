@@ -836,6 +836,14 @@ export const administration = {
   'declare.read': 'Who may read',
   'declare.write': 'Who may write single records',
   'declare.nobody': 'nobody',
+  'declare.writing.nobody':
+    'Records come from imports only. Choose who may write, and they can be edited in the table and on their pages, too.',
+  'declare.writing.who':
+    'May write: {who}. They add, change and delete records in the table and on their pages, one by one or several at once.',
+  'declare.writing.import':
+    'An import of all records replaces what was written. Its preview counts what would go, and the version before can be restored.',
+  'declare.writing.history':
+    'The page of a record tells them who has changed what. The last change can be undone, and nobody overwrites unseen what others wrote meanwhile.',
   'declare.relations': 'Relations',
   'declare.relations.help': 'They lead from a record to those of another collection that belong to it.',
   'declare.condition': 'Default condition',
@@ -924,6 +932,25 @@ export const administration = {
     one: 'One record refers to what isn’t there:',
     other: '{n} records refer to what isn’t there:',
   },
+
+  // Kept recipes
+  'recipe.lead': 'The next file is read by it, unless other choices are made.',
+  'recipe.since': 'Kept since {time}: {event}',
+  'recipe.in-file': 'Column of the file',
+  'recipe.how': 'How it is read',
+  'recipe.numbers': 'Numbers',
+  'recipe.dates': 'Dates',
+  'recipe.empty': 'Read as empty',
+  'recipe.left-out': 'left out',
+  'recipe.renamed': 'called {name} here',
+  'recipe.read': 'as {way}',
+  'recipe.sorted': 'sorted as {tag}',
+  'recipe.empty.of': '{texts} as empty',
+  'recipe.remove': 'Remove the recipe',
+  'recipe.remove.title': 'Remove the recipe of {name}?',
+  'recipe.remove.help':
+    'The records stay as they are. The next file is read as it looks, or as you choose. Save it as a file first if you may need it again.',
+  'recipe.removed': 'The recipe is removed.',
 
   // New collections
   'new-entity.title': 'New collection',
