@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
+import { administrator as manager } from '../support/clients/administrator.ts'
 import { button, dialog, lookAt, openArchive, phone, said, settled } from '../support/clients/console.ts'
 import { list } from '../support/clients/listings.ts'
 import { testOn } from '../support/service/engines.ts'
@@ -159,3 +161,47 @@ testOn('sqlite', 'CO16 opening a collection for writing says what that means', a
   await page.getByText('May write: the group Curators.').waitFor()
   desk.assertQuiet()
 })
+
+testOn(
+  'sqlite',
+  'CO16 the kept recipe is shown with its origin, saved as the file that others take, and removed',
+  async t => {
+    const { service, desk, page } = await openArchive(t)
+    const root = await manager(service)
+    const recipe = {
+      delimiter: 'semicolon',
+      key: ['nr'],
+      fields: {
+        Nr: { rename: 'nr' },
+        Preis: { read: 'decimal-comma', empty: ['n/a'] },
+        Themen: { read: 'list', separator: ',' },
+        Intern: { leaveOut: true },
+      },
+    }
+    const file = 'Nr;Preis;Themen;Intern\n1;1,5;a,b;x\n2;n/a;c;y\n'
+    await root.imports(`/prints/import?recipe=${encodeURIComponent(JSON.stringify(recipe))}`, file, {
+      'content-type': 'text/csv',
+    })
+    await desk.open('admin/entities/prints')
+    const section = page.locator('.section').filter({ has: page.getByRole('heading', { name: 'Recipe' }) })
+    await section.getByText('as number with decimal comma · "n/a" as empty').waitFor()
+    await section.getByText('called nr here').waitFor()
+    await section.getByText('as list (",")').waitFor()
+    await section.getByText('left out').waitFor()
+    await section.getByText('semicolons').waitFor()
+    await section.getByRole('link', { name: /^Kept since .*: Import all records$/ }).waitFor()
+    assertClean(await lookAt(desk, 'kept-recipe'))
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      button(page, 'Save it as a file').click(),
+    ])
+    assert.equal(saved.suggestedFilename(), 'prints.recipe.json')
+    assert.deepEqual(JSON.parse(readFileSync(await saved.path(), 'utf8')), recipe)
+    await button(page, 'Remove the recipe').click()
+    await button(dialog(page), 'Remove').click()
+    await said(page, 'The recipe is removed.')
+    await section.waitFor({ state: 'detached' })
+    assert.equal((await root.send('GET', '/prints')).body.recipe, undefined)
+    desk.assertQuiet()
+  },
+)

@@ -17,6 +17,7 @@ import { ChangeFields } from './ChangeFields.tsx'
 import { Declarations } from './Declarations.tsx'
 import { Fields } from './DeclaredFields.tsx'
 import { type Declared, dropEntity, importPath, loadDeclared } from './declared.ts'
+import { KeptRecipe } from './Recipe.tsx'
 import { readersInWords } from './rules.ts'
 import { Versions } from './Versions.tsx'
 
@@ -90,6 +91,7 @@ function EntityAdmin({
           <Fields entity={entity} tag={value.tag} onChange={reload} />
         )}
       </section>
+      {entity.recipe && <KeptRecipe tagged={value} recipe={entity.recipe} onChange={reload} />}
       {entity.source === 'imported' && (
         <Versions key={entity.imported ?? ''} name={name} onRestore={reload} />
       )}

@@ -32,6 +32,8 @@ export type Change = Partial<
 > & {
   /** Declarations of fields by name. */
   readonly fields?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>>
+  /** null removes it. */
+  readonly recipe?: null
 }
 
 /** @throws CarrelProblem 412 if the entity was changed by another request meanwhile */
