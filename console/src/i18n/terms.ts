@@ -479,6 +479,7 @@ export const administration = {
     entity: { en: 'Collection of records', de: 'Datensammlung' },
     addOnly: { en: 'Only adds', de: 'Fügt nur hinzu' },
     dryRun: { en: 'Only tries', de: 'Nur ein Versuch' },
+    preview: { en: 'Only checks', de: 'Prüft nur' },
     collation: { en: 'Sorted as', de: 'Sortiert nach' },
     '--uuid': { en: 'UUID of the item', de: 'UUID des Objekts' },
     '-i': { en: 'UUID of the item', de: 'UUID des Objekts' },
@@ -498,6 +499,8 @@ export const administration = {
     replace: { en: 'all records', de: 'alle Datensätze' },
     update: { en: 'new and changed records', de: 'neue und geänderte Datensätze' },
     delete: { en: 'records to delete', de: 'zu löschende Datensätze' },
+    fields: { en: 'changed fields', de: 'geänderte Felder' },
+    collate: { en: 'another order of text', de: 'andere Reihenfolge von Text' },
   },
   /** Members of the result of a process. */
   result: {

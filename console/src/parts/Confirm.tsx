@@ -16,6 +16,7 @@ interface Parts {
   readonly tone?: 'danger' | 'primary'
   /** A word to be typed first, for an action that can't be undone. */
   readonly typed?: { readonly label: string; readonly word: string }
+  /** Does it; the dialog stays open if it returns false. */
   readonly work: () => Promise<unknown>
   /** Called when the work is done, or with false if the dialog is dismissed. */
   readonly onClose: (done: boolean) => void
@@ -26,8 +27,7 @@ export function Confirm(parts: Parts): JSX.Element {
   const { title, children, act, tone = 'danger', typed, work, onClose } = parts
   const [word, setWord] = useState('')
   const doing = useWork(async () => {
-    await work()
-    onClose(true)
+    if ((await work()) !== false) onClose(true)
   })
   const isReady = !typed || word === typed.word
   return (

@@ -862,6 +862,14 @@ export const administration: Administration = {
   'declare.read': 'Wer lesen darf',
   'declare.write': 'Wer einzelne Datensätze schreiben darf',
   'declare.nobody': 'niemand',
+  'declare.writing.nobody':
+    'Datensätze kommen nur durch Importe. Bestimmen Sie, wer schreiben darf, dann lassen sie sich auch in der Tabelle und auf ihren Seiten bearbeiten.',
+  'declare.writing.who':
+    'Schreiben dürfen: {who}. Sie legen Datensätze in der Tabelle und auf ihren Seiten an, ändern und löschen sie, einzeln oder mehrere auf einmal.',
+  'declare.writing.import':
+    'Ein Import aller Datensätze ersetzt, was geschrieben wurde. Seine Vorschau zählt, was entfallen würde, und die Fassung davor lässt sich wiederherstellen.',
+  'declare.writing.history':
+    'Auf der Seite eines Datensatzes sehen sie, wer was geändert hat. Die letzte Änderung lässt sich rückgängig machen, und niemand überschreibt ungesehen, was andere inzwischen geschrieben haben.',
   'declare.relations': 'Beziehungen',
   'declare.relations.help':
     'Sie führen von einem Datensatz zu denen einer anderen Sammlung, die dazugehören.',
@@ -898,6 +906,78 @@ export const administration: Administration = {
   'field.values': { one: 'ein Wert', other: 'einer von {n} Werten' },
   'field.references': 'Verweist auf',
   'field.references.none': 'nichts',
+
+  // Felder später ändern
+  'fields.change': 'Felder ändern',
+  'fields.lead':
+    'Änderungen werden hier gesammelt und zusammen gemacht, in allen Datensätzen oder in keinem. Die Fassung davor wird aufbewahrt.',
+  'fields.name': 'Name',
+  'fields.new': 'Neues Feld',
+  'fields.keep': 'Behalten',
+  'fields.default': 'Anfangswert',
+  'fields.default.hint': 'Ihn bekommen die vorhandenen Datensätze, und neue, die ohne Wert kommen.',
+  'fields.list': 'Was sich ändert',
+  'fields.take-back': 'Zurücknehmen: {change}',
+  'fields.added': '{name} kommt dazu: {type}',
+  'fields.added.value': '{name} kommt dazu: {type}, in jedem Datensatz {value}',
+  'fields.removed': '{name} entfällt, mit seinen Werten',
+  'fields.renamed': 'aus {name} wird {next}',
+  'fields.retyped': '{name}: aus {was} wird {next}',
+  'fields.check': 'Neue Typen prüfen',
+  'fields.check.again': 'Noch einmal prüfen',
+  'fields.do': { one: 'Änderung machen', other: '{n} Änderungen machen' },
+  'fields.fit': 'Alle Werte passen zu ihren neuen Typen.',
+  'fields.misfits':
+    'Manche Werte passen nicht zu ihren neuen Typen, deshalb lässt sich noch nichts ändern. Berichtigen Sie diese Datensätze und prüfen Sie noch einmal, oder lassen Sie die Typen, wie sie sind.',
+  'fields.confirm': 'Felder von {name} ändern?',
+  'fields.confirm.help': {
+    one: 'Dieses Feld entfällt in allen Datensätzen, mit seinen Werten:',
+    other: 'Diese Felder entfallen in allen Datensätzen, mit ihren Werten:',
+  },
+  'fields.done': {
+    one: 'Die Felder eines Datensatzes sind geändert.',
+    other: 'Die Felder von {n} Datensätzen sind geändert.',
+  },
+  'fields.done.until': 'Die Fassung davor wird bis {time} aufbewahrt.',
+  'fields.undo': 'Rückgängig: diese Fassung wiederherstellen',
+  'fields.undone': 'Die Felder sind wieder wie zuvor.',
+  'fields.kept': 'Fassung davor',
+  'fields.kept.show': 'Fassungen zeigen, die sich wiederherstellen lassen',
+  'field.misfits':
+    'Diese Datensätze passen nicht, deshalb ist noch nichts festgelegt. Berichtigen Sie sie und speichern Sie noch einmal, oder legen Sie etwas anderes fest.',
+  'misfit.type': {
+    one: 'Ein Wert passt nicht zum neuen Typ. Datensatz:',
+    other: '{n} Werte passen nicht zum neuen Typ. Datensätze:',
+  },
+  'misfit.required': { one: 'Ein Datensatz hat keinen Wert:', other: '{n} Datensätze haben keinen Wert:' },
+  'misfit.oneOf': {
+    one: 'Ein Datensatz hat einen Wert, der nicht in der Liste ist:',
+    other: '{n} Datensätze haben Werte, die nicht in der Liste sind:',
+  },
+  'misfit.unique': { one: 'Ein Wert ist mehrmals da:', other: '{n} Werte sind mehrmals da:' },
+  'misfit.references': {
+    one: 'Ein Datensatz verweist auf etwas, das nicht da ist:',
+    other: '{n} Datensätze verweisen auf etwas, das nicht da ist:',
+  },
+
+  // Aufbewahrte Rezepte
+  'recipe.lead': 'Danach wird die nächste Datei gelesen, wenn nichts anderes gewählt wird.',
+  'recipe.since': 'Aufbewahrt seit {time}: {event}',
+  'recipe.in-file': 'Spalte der Datei',
+  'recipe.how': 'Wie sie gelesen wird',
+  'recipe.numbers': 'Zahlen',
+  'recipe.dates': 'Daten',
+  'recipe.empty': 'Als leer gelesen',
+  'recipe.left-out': 'wird weggelassen',
+  'recipe.renamed': 'heißt hier {name}',
+  'recipe.read': 'als {way}',
+  'recipe.sorted': 'sortiert wie {tag}',
+  'recipe.empty.of': '{texts} als leer',
+  'recipe.remove': 'Rezept entfernen',
+  'recipe.remove.title': 'Rezept von {name} entfernen?',
+  'recipe.remove.help':
+    'Die Datensätze bleiben, wie sie sind. Die nächste Datei wird gelesen, wie sie aussieht oder wie Sie es wählen. Speichern Sie es vorher als Datei, wenn Sie es noch einmal brauchen könnten.',
+  'recipe.removed': 'Das Rezept ist entfernt.',
 
   // Neue Datensammlungen
   'new-entity.title': 'Neue Datensammlung',

@@ -836,6 +836,14 @@ export const administration = {
   'declare.read': 'Who may read',
   'declare.write': 'Who may write single records',
   'declare.nobody': 'nobody',
+  'declare.writing.nobody':
+    'Records come from imports only. Choose who may write, and they can be edited in the table and on their pages, too.',
+  'declare.writing.who':
+    'May write: {who}. They add, change and delete records in the table and on their pages, one by one or several at once.',
+  'declare.writing.import':
+    'An import of all records replaces what was written. Its preview counts what would go, and the version before can be restored.',
+  'declare.writing.history':
+    'The page of a record tells them who has changed what. The last change can be undone, and nobody overwrites unseen what others wrote meanwhile.',
   'declare.relations': 'Relations',
   'declare.relations.help': 'They lead from a record to those of another collection that belong to it.',
   'declare.condition': 'Default condition',
@@ -871,6 +879,78 @@ export const administration = {
   'field.values': { one: 'one value', other: 'one of {n} values' },
   'field.references': 'Refers to',
   'field.references.none': 'nothing',
+
+  // Fields later
+  'fields.change': 'Change the fields',
+  'fields.lead':
+    'Changes are collected here and made together, in all records or in none. The version before is kept.',
+  'fields.name': 'Name',
+  'fields.new': 'New field',
+  'fields.keep': 'Keep it',
+  'fields.default': 'Value to begin with',
+  'fields.default.hint': 'The records that are there get it, and new ones that come without a value.',
+  'fields.list': 'What changes',
+  'fields.take-back': 'Take back: {change}',
+  'fields.added': '{name} is added: {type}',
+  'fields.added.value': '{name} is added: {type}, in every record {value}',
+  'fields.removed': '{name} goes, with its values',
+  'fields.renamed': '{name} becomes {next}',
+  'fields.retyped': '{name}: {was} becomes {next}',
+  'fields.check': 'Check the new types',
+  'fields.check.again': 'Check again',
+  'fields.do': { one: 'Make the change', other: 'Make {n} changes' },
+  'fields.fit': 'All values fit their new types.',
+  'fields.misfits':
+    'Some values can’t have their new types, so nothing can be changed yet. Correct these records and check again, or leave the types as they are.',
+  'fields.confirm': 'Change the fields of {name}?',
+  'fields.confirm.help': {
+    one: 'This field goes from all records, with its values:',
+    other: 'These fields go from all records, with their values:',
+  },
+  'fields.done': {
+    one: 'The fields of one record are changed.',
+    other: 'The fields of {n} records are changed.',
+  },
+  'fields.done.until': 'The version before is kept until {time}.',
+  'fields.undo': 'Undo: restore that version',
+  'fields.undone': 'The fields are as they were before.',
+  'fields.kept': 'Version before',
+  'fields.kept.show': 'Show the versions that can be restored',
+  'field.misfits':
+    'These records don’t fit, so nothing is declared yet. Correct them and save again, or declare something else.',
+  'misfit.type': {
+    one: 'One value can’t have the new type. Record:',
+    other: '{n} values can’t have the new type. Records:',
+  },
+  'misfit.required': { one: 'One record has no value:', other: '{n} records have no value:' },
+  'misfit.oneOf': {
+    one: 'One record has a value that isn’t in the list:',
+    other: '{n} records have values that aren’t in the list:',
+  },
+  'misfit.unique': { one: 'One value is there several times:', other: '{n} values are there several times:' },
+  'misfit.references': {
+    one: 'One record refers to what isn’t there:',
+    other: '{n} records refer to what isn’t there:',
+  },
+
+  // Kept recipes
+  'recipe.lead': 'The next file is read by it, unless other choices are made.',
+  'recipe.since': 'Kept since {time}: {event}',
+  'recipe.in-file': 'Column of the file',
+  'recipe.how': 'How it is read',
+  'recipe.numbers': 'Numbers',
+  'recipe.dates': 'Dates',
+  'recipe.empty': 'Read as empty',
+  'recipe.left-out': 'left out',
+  'recipe.renamed': 'called {name} here',
+  'recipe.read': 'as {way}',
+  'recipe.sorted': 'sorted as {tag}',
+  'recipe.empty.of': '{texts} as empty',
+  'recipe.remove': 'Remove the recipe',
+  'recipe.remove.title': 'Remove the recipe of {name}?',
+  'recipe.remove.help':
+    'The records stay as they are. The next file is read as it looks, or as you choose. Save it as a file first if you may need it again.',
+  'recipe.removed': 'The recipe is removed.',
 
   // New collections
   'new-entity.title': 'New collection',

@@ -13,6 +13,7 @@ import { useTyped } from '../../parts/typed.ts'
 import { type Change, changeDeclared, type Relation, type Tagged, wrongMember } from './declared.ts'
 import { Relations } from './Relations.tsx'
 import { RuleField, readChoices } from './RuleField.tsx'
+import { readersInWords } from './rules.ts'
 import './entities-admin.css'
 
 interface Values {
@@ -97,6 +98,7 @@ export function Declarations({
             />
           )}
         </div>
+        {entity.source === 'imported' && <Writing rule={values.write} />}
       </section>
       <section class="section">
         <h2>{a('declare.relations')}</h2>
@@ -144,6 +146,21 @@ export function Declarations({
     </form>
   )
 }
+
+/** Says what it means that records can be written, or that they can't. */
+const Writing = ({ rule }: { readonly rule: string }): JSX.Element => (
+  <ul class="writing soft small">
+    {rule === '' ? (
+      <li>{a('declare.writing.nobody')}</li>
+    ) : (
+      <>
+        <li>{a('declare.writing.who', { who: readersInWords(rule) })}</li>
+        <li>{a('declare.writing.import')}</li>
+        <li>{a('declare.writing.history')}</li>
+      </>
+    )}
+  </ul>
+)
 
 /** Returns only the values that changed, or undefined if the condition is not JSON. */
 function changeFrom(before: Values, after: Values): Change | undefined {

@@ -1,16 +1,28 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { processPath } from '../processes/processes.ts'
-import { changeCollation, changeDeclared, type Declared, type DeclaredField } from './declared.ts'
+import {
+  changeCollation,
+  changeDeclared,
+  type Declared,
+  type DeclaredField,
+  type Misfit,
+  misfitsIn,
+  tryDeclared,
+  wrongMember,
+} from './declared.ts'
 import { declaredOf, FieldForm, typedOf } from './FieldForm.tsx'
+import { Misfits } from './Misfits.tsx'
 
 export function Fields({
   entity,
@@ -122,30 +134,74 @@ function Describe({
   readonly onClose: (done: boolean) => void
 }): JSX.Element {
   const [typed, setTyped] = useState(() => typedOf(field))
+  const [misfits, setMisfits] = useState<readonly Misfit[]>([])
+  const [refusal, setRefusal] = useState<CarrelProblem>()
+  const isImported = source === 'imported'
+  const save = async () => {
+    const declared = declaredOf(typed, field.type)
+    const change = { fields: { [field.name]: isImported ? declared : shownOf(declared) } }
+    setRefusal(undefined)
+    try {
+      // Asked before, because browsers log what the service refuses.
+      const found = isImported ? await tryDeclared(name, change, tag) : []
+      setMisfits(found)
+      if (found.length > 0) return false
+      await changeDeclared(name, change, tag)
+    } catch (error) {
+      if (!(error instanceof CarrelProblem) || wrongMember(error) === undefined) throw error
+      setMisfits(misfitsIn(error.members))
+      setRefusal(error)
+      return false
+    }
+    toast(a('saved'))
+    await loadEntities().catch(() => {})
+    return true
+  }
+  const wrong = wrongMember(refusal)
+  const faultAt = (member: string) => {
+    const isHere = wrong?.startsWith(`/fields/${pointed(field.name)}/${member}`)
+    return isHere && misfits.length === 0 ? refusal?.detail : undefined
+  }
+  const isShown = Object.keys(typed).some(member => faultAt(member) !== undefined)
   return (
     <Confirm
       tone="primary"
       title={a('field.describe.title', { name: field.name })}
       act={t('save')}
       onClose={onClose}
-      work={async () => {
-        const declared = declaredOf(typed, field.type)
-        const sent = source === 'imported' ? declared : shownOf(declared)
-        await changeDeclared(name, { fields: { [field.name]: sent } }, tag)
-        toast(a('saved'))
-        await loadEntities().catch(() => {})
-      }}
+      work={save}
     >
       <FieldForm
         entity={name}
         type={field.type}
         typed={typed}
-        onChange={setTyped}
-        isImported={source === 'imported'}
+        onChange={next => {
+          setTyped(next)
+          setMisfits([])
+          setRefusal(undefined)
+        }}
+        faultAt={faultAt}
+        isImported={isImported}
       />
+      {misfits.length > 0 ? (
+        <div ref={comeIntoView}>
+          <Notice tone="bad">
+            <p>{a('field.misfits')}</p>
+            <Misfits entity={name} misfits={misfits} />
+          </Notice>
+        </div>
+      ) : (
+        !isShown && <ProblemNotice problem={refusal} />
+      )}
     </Confirm>
   )
 }
+
+/** Scrolls to what appears below the part of a dialog that is seen. */
+const comeIntoView = (element: Element | null) => element?.scrollIntoView({ block: 'nearest' })
+
+/** A name as a part of a JSON pointer (RFC 6901). */
+const pointed = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** The part that a table's fields can have. */
 const shownOf = ({ label, help, unit, format }: ReturnType<typeof declaredOf>) => ({

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { loadEntities } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, tOf } from '../../i18n/i18n.ts'
-import { Table2, Trash2, Upload } from '../../icons.ts'
+import { Pencil, Table2, Trash2, Upload } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -13,9 +13,11 @@ import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
+import { ChangeFields } from './ChangeFields.tsx'
 import { Declarations } from './Declarations.tsx'
 import { Fields } from './DeclaredFields.tsx'
 import { type Declared, dropEntity, importPath, loadDeclared } from './declared.ts'
+import { KeptRecipe } from './Recipe.tsx'
 import { readersInWords } from './rules.ts'
 import { Versions } from './Versions.tsx'
 
@@ -26,6 +28,7 @@ function EntityAdmin({
   readonly parameters: { readonly name?: string }
 }): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadDeclared(name, signal), [name, who.value])
+  const [changing, setChanging] = useState(false)
   const [dropping, setDropping] = useState(false)
   const crumbs = [[a('entities.title'), href('admin/entities')]] as const
   if (problem || !value)
@@ -69,9 +72,26 @@ function EntityAdmin({
         <Notice>{a('entity.built-in', { rule: readersInWords(entity.read) })}</Notice>
       )}
       <section class="section">
-        <h2>{a('entity.fields')}</h2>
-        <Fields entity={entity} tag={value.tag} onChange={reload} />
+        <div class="row spread">
+          <h2>{a('entity.fields')}</h2>
+          {entity.source === 'imported' && !changing && (
+            <button type="button" class="button" onClick={() => setChanging(true)}>
+              <Icon of={Pencil} />
+              {a('fields.change')}
+            </button>
+          )}
+        </div>
+        {changing ? (
+          <ChangeFields
+            {...{ entity, tag: value.tag }}
+            onChange={reload}
+            onClose={() => setChanging(false)}
+          />
+        ) : (
+          <Fields entity={entity} tag={value.tag} onChange={reload} />
+        )}
       </section>
+      {entity.recipe && <KeptRecipe tagged={value} recipe={entity.recipe} onChange={reload} />}
       {entity.source === 'imported' && (
         <Versions key={entity.imported ?? ''} name={name} onRestore={reload} />
       )}

@@ -7,6 +7,9 @@ import { Field } from '../../parts/Field.tsx'
 
 type Declared = Schemas['Field']
 
+/** Types that a field can have. */
+export const types = ['text', 'integer', 'number', 'boolean', 'date-time', 'json'] as const
+
 /** A declaration as it is typed: every value is a text. */
 export interface TypedField {
   readonly label: string
@@ -53,7 +56,7 @@ export function declaredOf(
 }
 
 /** Reads a value as its field has them. What isn't of that type stays a text, which the service refuses. */
-function valueIn(text: string, type: Declared['type']): unknown {
+export function valueIn(text: string, type: Declared['type']): unknown {
   const trimmed = text.trim()
   if ((type === 'integer' || type === 'number') && trimmed !== '' && Number.isFinite(Number(trimmed)))
     return Number(trimmed)

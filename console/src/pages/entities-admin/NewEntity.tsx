@@ -13,7 +13,7 @@ import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
 import { addressOf, adminPath, type DeclaredField, wrongMember } from './declared.ts'
-import { declaredOf, FieldForm, type TypedField, typedOf } from './FieldForm.tsx'
+import { declaredOf, FieldForm, type TypedField, typedOf, types } from './FieldForm.tsx'
 import { RuleField, readChoices } from './RuleField.tsx'
 import './entities-admin.css'
 
@@ -24,8 +24,6 @@ interface NewField {
   readonly isKey: boolean
   readonly typed: TypedField
 }
-
-export const types = ['text', 'integer', 'number', 'boolean', 'date-time', 'json'] as const
 
 let last = 0
 const fieldNamed = (name: string, isKey: boolean): NewField => ({

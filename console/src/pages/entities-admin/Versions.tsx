@@ -1,4 +1,3 @@
-import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import { loadEntities } from '../../entities.ts'
@@ -8,9 +7,7 @@ import { HalTable } from '../../parts/HalTable.tsx'
 import { useWork } from '../../parts/load.ts'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { restoreVersion, versionsAddress } from './declared.ts'
-
-type Version = Schemas['KeptVersion']
+import { restoreVersion, type Version, versionsAddress } from './declared.ts'
 
 /** The versions of an entity that imports have replaced. One click restores one, and can be undone. */
 export function Versions({

@@ -1,4 +1,5 @@
 import type { Schemas } from '@carrel/client'
+import type { Process } from '@carrel/client/processes'
 import { CarrelProblem, service } from '../../api.ts'
 
 /** An entity with everything that an administrator can declare about it. */
@@ -31,6 +32,8 @@ export type Change = Partial<
 > & {
   /** Declarations of fields by name. */
   readonly fields?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>>
+  /** null removes it. */
+  readonly recipe?: null
 }
 
 /** @throws CarrelProblem 412 if the entity was changed by another request meanwhile */
@@ -39,6 +42,20 @@ export const changeDeclared = (name: string, change: Change, tag: string | null)
     body: JSON.stringify(change),
     headers: { 'content-type': 'application/merge-patch+json', ...(tag ? { 'if-match': tag } : {}) },
   })
+
+/** Returns what is there and wouldn't fit a change of declarations. It changes nothing. */
+export async function tryDeclared(
+  name: string,
+  change: Change,
+  tag: string | null,
+): Promise<readonly Misfit[]> {
+  const response = await service.value.patch<unknown>(addressOf(name), {
+    query: { preview: true },
+    body: JSON.stringify(change),
+    headers: { 'content-type': 'application/merge-patch+json', ...(tag ? { 'if-match': tag } : {}) },
+  })
+  return misfitsIn(response)
+}
 
 /**
  * @param collation a language tag, or null to sort by code points
@@ -56,8 +73,24 @@ export async function changeCollation(
   return response?.processId
 }
 
+export type FieldsChange = Schemas['FieldsChange']
+
+/** Begins to change fields with all records, or only to find the values that can't have their new type. */
+export const changeFields = (
+  name: string,
+  change: FieldsChange,
+  tag: string | null,
+  isPreview: boolean,
+): Promise<Process> =>
+  service.value.post<Process>(`${addressOf(name)}/fields`, {
+    query: { preview: isPreview || undefined },
+    body: JSON.stringify(change),
+    headers: { 'content-type': 'application/json', ...(tag ? { 'if-match': tag } : {}) },
+  })
+
 export const dropEntity = (name: string): Promise<unknown> => service.value.delete(addressOf(name))
 
+export type Version = Schemas['KeptVersion']
 export const versionsAddress = (name: string): string => `${addressOf(name)}/versions`
 export const restoreVersion = (name: string, id: number): Promise<unknown> =>
   service.value.post(`${versionsAddress(name)}/${id}/restore`)
@@ -70,3 +103,19 @@ export const wrongMember = (problem: unknown): string | undefined =>
 
 export const relationInWords = ({ fields, to }: Relation): string =>
   `${fields.join(', ')} → ${to.entity}.${to.fields.join(', ')}`
+
+/** Records that wouldn't fit what is to be declared of a field, or its new type. */
+export interface Misfit {
+  readonly field: string
+  /** Absent: values that can't have the new type of the field. */
+  readonly constraint?: 'required' | 'oneOf' | 'unique' | 'references'
+  readonly count: number
+  /** The keys of the first records; for `oneOf` and `unique` the first values. */
+  readonly examples: readonly string[]
+}
+
+/** Returns the misfits in the members of a problem, or in the result of a process; an empty list if there are none. */
+export const misfitsIn = (members: unknown): readonly Misfit[] => {
+  const found = (members as { readonly misfits?: unknown } | null | undefined)?.misfits
+  return Array.isArray(found) ? (found as readonly Misfit[]) : []
+}

@@ -6,7 +6,9 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatClock, formatNumber, formatTime, zone } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
-import { hasFailures, resultOf } from './details.ts'
+import { misfitsIn } from '../entities-admin/declared.ts'
+import { Misfits } from '../entities-admin/Misfits.tsx'
+import { entityOf, hasFailures, resultOf } from './details.ts'
 import { tones } from './processes.ts'
 import './processes.css'
 
@@ -125,7 +127,13 @@ function Status({ process }: { readonly process: Process }): JSX.Element {
 /** The result of a process. */
 function Result({ of }: { readonly of: Process }): JSX.Element | null {
   const said = resultOf(of)
-  return said.length === 0 ? null : <Facts of={said.map(([name, value]) => [name, <bdi>{value}</bdi>])} />
+  const misfits = misfitsIn(of.result)
+  return (
+    <>
+      {said.length > 0 && <Facts of={said.map(([name, value]) => [name, <bdi>{value}</bdi>])} />}
+      {misfits.length > 0 && <Misfits entity={entityOf(of) ?? ''} misfits={misfits} />}
+    </>
+  )
 }
 
 function Log({ lines }: { readonly lines: readonly Line[] }): JSX.Element | null {

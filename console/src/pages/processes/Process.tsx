@@ -14,8 +14,9 @@ import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
+import { adminPath } from '../entities-admin/declared.ts'
 import { loadPerson, nameOf, personPath } from '../people/people.ts'
-import { parametersOf } from './details.ts'
+import { entityOf, parametersOf } from './details.ts'
 import { Follow } from './Follow.tsx'
 import { isUnderWay, processPath, removeProcess, resume } from './processes.ts'
 
@@ -46,12 +47,20 @@ function ProcessPage({
             [a('process.begun'), formatTime(value.creationTime)],
             [a('process.by'), value.userId === null ? a('command-line') : <Beginner uuid={value.userId} />],
             ...parametersOf(value).map(([name, text]) => [name, <bdi>{text}</bdi>] as const),
+            canBeRestored(value) && [
+              a('fields.kept'),
+              <a href={href(adminPath(entityOf(value) ?? ''))}>{a('fields.kept.show')}</a>,
+            ],
           ]}
         />
       </section>
     </Page>
   )
 }
+
+/** True for a process that has replaced the records of an entity, which a restore takes back (D15). */
+const canBeRestored = ({ scriptName, state, parameters }: Process): boolean =>
+  scriptName === 'import' && state === 'completed' && !parameters.some(({ name }) => name === 'preview')
 
 /** The eperson who started the process, by name once it is loaded. */
 function Beginner({ uuid }: { readonly uuid: string }): JSX.Element {

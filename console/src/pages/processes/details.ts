@@ -7,7 +7,7 @@ import { readersInWords } from '../entities-admin/rules.ts'
 export type Said = readonly (readonly [name: string, value: string])[]
 
 /** Parameters and results that mean something only to the service. */
-const unsaid = new Set(['upload', 'fields', 'query', 'recipe'])
+const unsaid = new Set(['upload', 'fields', 'query', 'recipe', 'misfits'])
 
 export const parametersOf = ({ scriptName, parameters }: Process): Said =>
   parameters.flatMap(({ name: given, value }) => {
@@ -15,6 +15,10 @@ export const parametersOf = ({ scriptName, parameters }: Process): Said =>
     const name = scriptName === 'verify-trail' && given === '-c' ? '--checkpoint' : given
     return unsaid.has(name) ? [] : [[aOf('parameter', name), inWords(name, value)] as const]
   })
+
+/** The entity that a process is about. */
+export const entityOf = ({ parameters }: Process): string | undefined =>
+  parameters.find(({ name }) => name === 'entity')?.value
 
 /** Puts the result of a process into words, without the values that repeat a parameter. */
 export function resultOf({ parameters, result }: Process): Said {

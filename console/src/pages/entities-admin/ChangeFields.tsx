@@ -1,0 +1,399 @@
+import type { Process } from '@carrel/client/processes'
+import type { JSX } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { CarrelProblem, service } from '../../api.ts'
+import { loadEntities } from '../../entities.ts'
+import { a } from '../../i18n/admin.ts'
+import { formatTime, t, tOf } from '../../i18n/i18n.ts'
+import { Plus, X } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { Follow } from '../processes/Follow.tsx'
+import {
+  changeFields,
+  type Declared,
+  type FieldsChange,
+  type Misfit,
+  misfitsIn,
+  restoreVersion,
+  type Version,
+  versionsAddress,
+} from './declared.ts'
+import { types, valueIn } from './FieldForm.tsx'
+import { Misfits } from './Misfits.tsx'
+
+type Type = Declared['fields'][number]['type']
+
+/** A field as it is to be. */
+interface Row {
+  readonly id: string
+  /** The field as it is; undefined for a new one. */
+  readonly was: Declared['fields'][number] | undefined
+  readonly name: string
+  readonly type: Type
+  readonly isGone: boolean
+  /** The value of a new field in the records that are there; empty: none. */
+  readonly default: string
+}
+
+interface Parts {
+  readonly entity: Declared
+  readonly tag: string | null
+  readonly onChange: () => void
+  readonly onClose: () => void
+}
+
+/**
+ * Changes of fields, collected and made together (EA13). What can't have its new type is shown before, and
+ * whoever removes a field types the name of the collection.
+ */
+export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Element {
+  const { name } = entity
+  const [edits, setEdits] = useState<Readonly<Record<string, Partial<Row>>>>({})
+  const [added, setAdded] = useState<readonly Row[]>([])
+  const [following, setFollowing] = useState<{ readonly id: string; readonly text: string | undefined }>()
+  const [checked, setChecked] = useState<{ readonly text: string; readonly misfits: readonly Misfit[] }>()
+  const [isAsking, setAsking] = useState(false)
+  const [done, setDone] = useState<number>()
+  const counter = useRef(0)
+  const rows = [
+    ...entity.fields.map(was => ({ ...rowOf(was), ...edits[`field ${was.name}`] })),
+    ...added.map(row => ({ ...row, ...edits[row.id] })),
+  ]
+  const set = (id: string, change: Partial<Row>) => {
+    setDone(undefined)
+    setEdits({ ...edits, [id]: { ...edits[id], ...change } })
+  }
+  const forget = () => {
+    setEdits({})
+    setAdded([])
+    setChecked(undefined)
+  }
+  const changes = rows.flatMap(changesIn)
+  const change = fieldsChange(rows)
+  const text = JSON.stringify(change)
+  const isChecked = change.types === undefined || (checked?.text === text && checked.misfits.length === 0)
+  const misfits = checked?.text === text ? checked.misfits : []
+  const begin = async (isPreview: boolean) => {
+    setDone(undefined)
+    const { processId } = await changeFields(name, change, tag, isPreview)
+    setFollowing({ id: processId, text: isPreview ? text : undefined })
+  }
+  const checking = useWork(() => begin(true))
+  const making = useWork(() => begin(false))
+  const onEnd = ({ state, result }: Process) => {
+    if (state !== 'completed') return
+    setFollowing(undefined)
+    if (following?.text !== undefined) return setChecked({ text: following.text, misfits: misfitsIn(result) })
+    forget()
+    setDone(Number((result as { readonly records?: unknown } | null)?.records ?? 0))
+    void loadEntities().catch(() => {})
+    onChange()
+  }
+  const problem = checking.problem ?? making.problem
+  const isStale = problem instanceof CarrelProblem && problem.status === 412
+  const isReady = changes.length > 0
+  const remove = change.remove ?? []
+  const submit = () => {
+    if (!isReady || checking.busy || making.busy) return
+    if (!isChecked) checking.run()
+    else if (remove.length > 0) setAsking(true)
+    else making.run()
+  }
+  return (
+    <form
+      class="change-fields"
+      onSubmit={event => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <p class="soft">{a('fields.lead')}</p>
+      <ul class="field-rows">
+        {rows.map(row => (
+          <FieldRow
+            key={row.id}
+            row={row}
+            isKey={row.was !== undefined && [entity.key].flat().includes(row.was.name)}
+            onChange={next => set(row.id, next)}
+            onForget={() => setAdded(added.filter(({ id }) => id !== row.id))}
+          />
+        ))}
+      </ul>
+      <div>
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            counter.current++
+            setAdded([...added, { ...newRow, id: `new ${counter.current}` }])
+          }}
+        >
+          <Icon of={Plus} />
+          {a('new-entity.add')}
+        </button>
+      </div>
+      {changes.length > 0 && (
+        <>
+          <h3>{a('fields.list')}</h3>
+          <ul class="relations">
+            {changes.map(({ id, words, back }) => (
+              <li key={words}>
+                <bdi>{words}</bdi>
+                <button
+                  type="button"
+                  class="button quiet icon"
+                  aria-label={a('fields.take-back', { change: words })}
+                  title={a('fields.take-back', { change: words })}
+                  onClick={() => (back ? set(id, back) : setAdded(added.filter(one => one.id !== id)))}
+                >
+                  <Icon of={X} size={16} />
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {misfits.length > 0 && (
+        <Notice tone="bad">
+          <p>{a('fields.misfits')}</p>
+          <Misfits entity={name} misfits={misfits} />
+        </Notice>
+      )}
+      {isReady && change.types !== undefined && isChecked && <Notice tone="good">{a('fields.fit')}</Notice>}
+      {done !== undefined && <Done name={name} records={done} onRestore={onChange} />}
+      {isStale ? (
+        <Notice tone="warn">
+          {a('declare.stale')}{' '}
+          <button type="button" class="link-button" onClick={onChange}>
+            {a('declare.stale.do')}
+          </button>
+        </Notice>
+      ) : (
+        <ProblemNotice problem={problem} />
+      )}
+      {following && <Follow key={following.id} id={following.id} onEnd={onEnd} />}
+      <div class="row">
+        <button
+          type="submit"
+          class="button primary"
+          aria-disabled={!isReady}
+          aria-busy={checking.busy || making.busy}
+        >
+          {isChecked
+            ? a('fields.do', { n: changes.length })
+            : a(misfits.length > 0 ? 'fields.check.again' : 'fields.check')}
+        </button>
+        <button type="button" class="button" onClick={onClose}>
+          {changes.length > 0 ? t('cancel') : t('close')}
+        </button>
+      </div>
+      {isAsking && (
+        <Confirm
+          title={a('fields.confirm', { name })}
+          act={a('fields.do', { n: changes.length })}
+          typed={{ label: a('confirm.typed', { word: name }), word: name }}
+          onClose={() => setAsking(false)}
+          work={() => begin(false)}
+        >
+          <p>
+            {a('fields.confirm.help', { n: remove.length })} <bdi>{remove.join(', ')}</bdi>
+          </p>
+        </Confirm>
+      )}
+    </form>
+  )
+}
+
+/** One field in a row: its name, its type, and for a new one the value in the records that are there. */
+function FieldRow({
+  row,
+  isKey,
+  onChange,
+  onForget,
+}: {
+  readonly row: Row
+  readonly isKey: boolean
+  readonly onChange: (change: Partial<Row>) => void
+  readonly onForget: () => void
+}): JSX.Element {
+  const { was, type, isGone } = row
+  const called = was?.name ?? (row.name.trim() || a('fields.new'))
+  if (isKey || isGone)
+    return (
+      <li class="field-row">
+        <bdi class={isGone ? 'gone' : ''}>{called}</bdi>
+        <span class="soft">{tOf('type', type)}</span>
+        {isKey ? (
+          <span class="soft">{a('entity.key')}</span>
+        ) : (
+          <button
+            type="button"
+            class="link-button"
+            aria-label={`${a('fields.keep')}: ${called}`}
+            onClick={() => onChange({ isGone: false })}
+          >
+            {a('fields.keep')}
+          </button>
+        )}
+      </li>
+    )
+  return (
+    <li class="field-row">
+      <Field hidden label={`${a('fields.name')}: ${called}`}>
+        <input
+          autoComplete="off"
+          spellcheck={false}
+          maxLength={1_000}
+          placeholder={was ? '' : a('fields.new')}
+          value={row.name}
+          onInput={event => onChange({ name: event.currentTarget.value })}
+        />
+      </Field>
+      <Field hidden label={`${a('field.type')}: ${called}`}>
+        <select value={type} onChange={event => onChange({ type: event.currentTarget.value as Type })}>
+          {types.map(one => (
+            <option key={one} value={one}>
+              {tOf('type', one)}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <button
+        type="button"
+        class="button quiet icon"
+        aria-label={`${t('remove')}: ${called}`}
+        title={`${t('remove')}: ${called}`}
+        onClick={() => (was ? onChange({ isGone: true }) : onForget())}
+      >
+        <Icon of={X} size={16} />
+      </button>
+      {!was && type !== 'json' && (
+        <Field class="filled" label={`${a('fields.default')}: ${called}`} hint={a('fields.default.hint')}>
+          <input
+            autoComplete="off"
+            maxLength={1_000}
+            value={row.default}
+            onInput={event => onChange({ default: event.currentTarget.value })}
+          />
+        </Field>
+      )}
+    </li>
+  )
+}
+
+/** Says that fields are changed, and until when the version before can be restored. */
+function Done({
+  name,
+  records,
+  onRestore,
+}: {
+  readonly name: string
+  readonly records: number
+  readonly onRestore: () => void
+}): JSX.Element {
+  const { value } = useLoad(
+    signal => service.value.list<Version>(versionsAddress(name)).page(0, 1, signal),
+    [name],
+  )
+  const [version] = value?.items ?? []
+  const [isRestored, setRestored] = useState(false)
+  const restoring = useWork(async () => {
+    if (!version) return
+    await restoreVersion(name, version.id)
+    setRestored(true)
+    toast(a('version.restored', { name, n: version.records }))
+    await loadEntities().catch(() => {})
+    onRestore()
+  })
+  return (
+    <>
+      <Notice tone="good">
+        {a(isRestored ? 'fields.undone' : 'fields.done', { n: records })}{' '}
+        {version && !isRestored && (
+          <>
+            {a('fields.done.until', { time: formatTime(version.until) })}{' '}
+            <button type="button" class="link-button" aria-busy={restoring.busy} onClick={restoring.run}>
+              {a('fields.undo')}
+            </button>
+          </>
+        )}
+      </Notice>
+      <ProblemNotice problem={restoring.problem} />
+    </>
+  )
+}
+
+const rowOf = (was: Declared['fields'][number]): Row => ({
+  ...{ id: `field ${was.name}`, was, name: was.name, type: was.type, isGone: false, default: '' },
+})
+
+const newRow: Row = { id: '', was: undefined, name: '', type: 'text', isGone: false, default: '' }
+
+interface Change {
+  readonly id: string
+  readonly words: string
+  /** What takes it back; undefined: a new field goes. */
+  readonly back: Partial<Row> | undefined
+}
+
+/** The changes of a row in words. */
+function changesIn(row: Row): readonly Change[] {
+  const { id, was, type, isGone, default: value } = row
+  const name = row.name.trim()
+  if (!was) {
+    if (name === '') return []
+    const values = { name, type: tOf('type', type), value }
+    const words = a(value === '' || type === 'json' ? 'fields.added' : 'fields.added.value', values)
+    return [{ id, words, back: undefined }]
+  }
+  if (isGone) return [{ id, words: a('fields.removed', { name: was.name }), back: { isGone: false } }]
+  const isRenamed = name !== was.name && name !== ''
+  return [
+    ...(isRenamed
+      ? [{ id, words: a('fields.renamed', { name: was.name, next: name }), back: { name: was.name } }]
+      : []),
+    ...(type === was.type
+      ? []
+      : [
+          {
+            id,
+            words: a('fields.retyped', {
+              ...{ name: was.name, was: tOf('type', was.type), next: tOf('type', type) },
+            }),
+            back: { type: was.type },
+          },
+        ]),
+  ]
+}
+
+/** The changes of all rows as they are sent. */
+function fieldsChange(rows: readonly Row[]): FieldsChange {
+  const stay = rows.flatMap(({ was, isGone, ...row }) =>
+    was && !isGone ? [{ ...row, was, name: row.name.trim() || was.name }] : [],
+  )
+  const add = rows.flatMap(({ was, name, type, default: value }) =>
+    was || name.trim() === ''
+      ? []
+      : [
+          {
+            ...{ name: name.trim(), type },
+            ...(value !== '' &&
+              type !== 'json' && { default: valueIn(value, type) as string | number | boolean }),
+          },
+        ],
+  )
+  const remove = rows.flatMap(({ was, isGone }) => (was && isGone ? [was.name] : []))
+  const rename = stay.filter(({ was, name }) => name !== was.name).map(({ was, name }) => [was.name, name])
+  const retyped = stay.filter(({ was, type }) => type !== was.type).map(({ was, type }) => [was.name, type])
+  return {
+    ...(add.length > 0 && { add }),
+    ...(remove.length > 0 && { remove }),
+    ...(rename.length > 0 && { rename: Object.fromEntries(rename) as Readonly<Record<string, string>> }),
+    ...(retyped.length > 0 && { types: Object.fromEntries(retyped) as Readonly<Record<string, Type>> }),
+  }
+}

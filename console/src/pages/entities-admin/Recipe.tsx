@@ -1,0 +1,148 @@
+import type { Schemas } from '@carrel/client'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { loadPage } from '../../entities.ts'
+import { a } from '../../i18n/admin.ts'
+import { formatTime, t, tOf } from '../../i18n/i18n.ts'
+import { Download, Trash2 } from '../../icons.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Facts } from '../../parts/Facts.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { save } from '../../parts/save.ts'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
+import { type TrailEvent, trail } from '../audit/trail.ts'
+import { wayInWords } from '../import/ChangeField.tsx'
+import { delimiterWords, type Way } from '../import/imports.ts'
+import { changeDeclared, type Tagged } from './declared.ts'
+
+type Recipe = Schemas['Recipe']
+type Row = readonly [name: string, field: Schemas['FieldRecipe']]
+
+/** Says how the next file of an entity is read, and where that comes from. It can be saved as a file, and removed. */
+export function KeptRecipe({
+  tagged: { entity, tag },
+  recipe,
+  onChange,
+}: {
+  readonly tagged: Tagged
+  readonly recipe: Recipe
+  readonly onChange: () => void
+}): JSX.Element {
+  const { name } = entity
+  const [isRemoving, setRemoving] = useState(false)
+  const { value: origin } = useLoad(signal => originOf(name, signal), [name, JSON.stringify(recipe)])
+  const { delimiter, encoding, decimalComma, dayFirst, empty = [], key, fields = {} } = recipe
+  const word = Object.values(delimiterWords).find(one => one === delimiter)
+  const columns: readonly Column<Row>[] = [
+    { id: 'name', label: a('recipe.in-file'), cell: ([field]) => <bdi>{field}</bdi> },
+    { id: 'how', label: a('recipe.how'), wrap: true, cell: ([, field]) => <bdi>{inWords(field)}</bdi> },
+  ]
+  return (
+    <section class="section">
+      <h2>{a('import.recipe')}</h2>
+      <p class="soft">
+        {a('recipe.lead')}{' '}
+        {origin && (
+          <a href={href(`admin/audit/${origin.id}`)}>
+            {a('recipe.since', { time: formatTime(origin.time), event: tOf('event', origin.event) })}
+          </a>
+        )}
+      </p>
+      <Facts
+        of={[
+          key !== undefined && [a('entity.key'), <bdi>{[key].flat().join(', ')}</bdi>],
+          delimiter !== undefined && [
+            a('import.delimiter'),
+            word ? a(`import.delimiter.${word}`) : <bdi>{delimiter}</bdi>,
+          ],
+          encoding !== undefined && [a('import.encoding'), <bdi>{encoding}</bdi>],
+          decimalComma === true && [a('recipe.numbers'), a('import.way.decimal-comma')],
+          dayFirst === true && [a('recipe.dates'), a('import.way.day-first')],
+          empty.length > 0 && [a('recipe.empty'), <bdi>{empty.map(quoted).join(', ')}</bdi>],
+        ]}
+      />
+      {Object.keys(fields).length > 0 && (
+        <Table
+          label={a('import.recipe')}
+          columns={columns}
+          rows={Object.entries(fields)}
+          idOf={([field]) => field}
+        />
+      )}
+      <div class="row">
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            const json = `${JSON.stringify(recipe, null, 2)}\n`
+            save(new Blob([json], { type: 'application/json' }), `${name}.recipe.json`)
+          }}
+        >
+          <Icon of={Download} />
+          {a('import.recipe.save')}
+        </button>
+        <button type="button" class="button" onClick={() => setRemoving(true)}>
+          <Icon of={Trash2} />
+          {a('recipe.remove')}
+        </button>
+      </div>
+      {isRemoving && (
+        <Confirm
+          title={a('recipe.remove.title', { name })}
+          act={t('remove')}
+          onClose={() => setRemoving(false)}
+          work={async () => {
+            await changeDeclared(name, { recipe: null }, tag)
+            toast(a('recipe.removed'))
+            onChange()
+          }}
+        >
+          <p>{a('recipe.remove.help')}</p>
+        </Confirm>
+      )}
+    </section>
+  )
+}
+
+const quoted = (text: string) => JSON.stringify(text)
+
+/** How a field is read, in a line. */
+function inWords({ read, separator, collation, empty = [], rename, leaveOut }: Row[1]): string {
+  if (leaveOut) return a('recipe.left-out')
+  const way = read && wayInWords(read as Way)
+  return [
+    rename !== undefined && a('recipe.renamed', { name: rename }),
+    way !== undefined &&
+      a('recipe.read', { way: separator === undefined ? way : `${way} (${quoted(separator)})` }),
+    collation !== undefined && a('recipe.sorted', { tag: collation }),
+    empty.length > 0 && a('recipe.empty.of', { texts: empty.map(quoted).join(', ') }),
+  ]
+    .filter(Boolean)
+    .join(' · ')
+}
+
+/** Maximum number of events in which the origin of a recipe is looked for. */
+const most = 100
+
+/** The event that has given the entity its recipe; undefined if the audit trail has it no more. */
+async function originOf(name: string, signal: AbortSignal): Promise<TrailEvent | undefined> {
+  const among = ['in', 'event', ['array', ['entity.import', 'entity.change']]]
+  const { records } = await loadPage(
+    trail,
+    {
+      query: JSON.stringify(['and', ['=', 'object', name], among]),
+      order: [{ field: 'id', order: 'desc' }],
+      limit: most,
+    },
+    signal,
+  )
+  return (records as readonly TrailEvent[]).find(({ changes }) => hasRecipe(changes))
+}
+
+const hasRecipe = (changes: unknown): boolean => {
+  const { after } = (changes ?? {}) as { readonly after?: { readonly recipe?: unknown } | null }
+  return after?.recipe !== undefined && after.recipe !== null
+}

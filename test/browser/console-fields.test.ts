@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { administrator as manager } from '../support/clients/administrator.ts'
+import { button, dialog, lookAt, openArchive, phone, said, settled } from '../support/clients/console.ts'
+import { list } from '../support/clients/listings.ts'
+import { testOn } from '../support/service/engines.ts'
+
+const assertClean = (faults: readonly Error[]) => {
+  if (faults.length > 0) throw new AggregateError(faults, faults.map(({ message }) => message).join('\n'))
+}
+
+const fieldsOf = async (client: Parameters<typeof list>[0], name: string) => {
+  const all = await list<{ readonly name: string; readonly fields: readonly { readonly name: string }[] }>(
+    client,
+    '',
+  )
+  return all.find(one => one.name === name)?.fields.map(field => field.name)
+}
+
+async function openFields(page: Page): Promise<void> {
+  await button(page, 'Change the fields').click()
+  await page.getByText('Changes are collected here').waitFor()
+}
+
+testOn(
+  'sqlite',
+  'CO16 EA13 fields are added, renamed, removed and get other types together, after a check, and a restore undoes it',
+  async t => {
+    const { service, desk, page } = await openArchive(t)
+    await desk.open('admin/entities/places')
+    await openFields(page)
+    await page.getByLabel('Name: country').fill('state')
+    await page.getByLabel('Type: visits').selectOption('text')
+    await button(page, 'Add a field').click()
+    await page.getByLabel('Name: New field').fill('river')
+    await page.getByLabel('Value to begin with: river').fill('unknown')
+    for (const words of [
+      'country becomes state',
+      'visits: whole number becomes text',
+      'river is added: text, in every record unknown',
+    ])
+      await page.getByText(words, { exact: true }).waitFor()
+    assertClean(await lookAt(desk, 'change-fields'))
+    await button(page, 'Check the new types').click()
+    await page.getByText('All values fit their new types.').waitFor()
+    await button(page, 'Make 3 changes').click()
+    await page.getByText(/The fields of 5 records are changed\..*kept until/).waitFor()
+    assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'state', 'visits', 'river'])
+    const [aarhus] = await list(service.client(), 'places')
+    assert.deepEqual(aarhus, { name: 'Aarhus', state: 'DK', visits: '0', river: 'unknown' })
+    assertClean(await lookAt(desk, 'changed-fields'))
+    await button(page, 'Undo: restore that version').click()
+    await said(page, 'places has its 5 records again.')
+    await page.getByText('The fields are as they were before.').waitFor()
+    assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'country', 'visits'])
+    desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
+  'CO16 EA13 values that don’t fit their new type are shown with links to their records, and nothing changes',
+  async t => {
+    const { service, desk, page } = await openArchive(t, { size: phone, theme: 'dark' })
+    await desk.open('admin/entities/places')
+    await openFields(page)
+    await page.getByLabel('Type: country').selectOption('integer')
+    await page.getByLabel('Type: country').press('Enter')
+    await button(page, 'Check the new types').click()
+    await page.getByText('5 values can’t have the new type.').waitFor()
+    assertClean(await lookAt(desk, 'misfits-360'))
+    const [record] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.getByRole('link', { name: 'Évora' }).click(),
+    ])
+    await record.getByRole('heading', { level: 1, name: 'Évora' }).waitFor()
+    await record.close()
+    assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'country', 'visits'])
+
+    // A removed field is a loss: its collection is typed.
+    await button(page, 'Take back: country: text becomes whole number').click()
+    await button(page, 'Remove: visits').click()
+    await page.getByText('visits goes, with its values').waitFor()
+    await button(page, 'Make the change').click()
+    const asked = dialog(page)
+    await asked.getByLabel('Type “places” to confirm').fill('place')
+    await page.keyboard.press('Enter')
+    assertClean(await lookAt(desk, 'remove-field-360'))
+    await asked.getByLabel('Type “places” to confirm').fill('places')
+    await page.keyboard.press('Enter')
+    await page.getByText(/The fields of 5 records are changed/).waitFor()
+    assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'country'])
+    await settled(page)
+    desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
+  'CO16 EA12 records that don’t fit a constraint are shown with links before it is declared',
+  async t => {
+    const { service, desk, page } = await openArchive(t)
+    const declared = async () => {
+      const all = await list<{ name: string; fields: { name: string; required?: true }[] }>(
+        service.client(),
+        '',
+      )
+      return all.find(({ name }) => name === 'letters')?.fields.filter(({ required }) => required).length ?? 0
+    }
+    await desk.open('admin/entities/letters')
+    const describe = async (field: string) => {
+      await page.getByRole('button', { name: `Describe: ${field}` }).click()
+      await dialog(page).waitFor()
+    }
+    await describe('year')
+    await dialog(page).getByLabel('Required').check()
+    await dialog(page).getByLabel('Label').press('Enter')
+    await dialog(page).getByText('43 records have no value:').waitFor()
+    assert.equal(
+      await dialog(page).getByRole('link', { name: '8', exact: true }).getAttribute('href'),
+      '/console/entities/letters/records/8',
+    )
+    assertClean(await lookAt(desk, 'misfits-required'))
+    assert.equal(await declared(), 0)
+    await dialog(page).getByLabel('Required').uncheck()
+    await dialog(page).getByLabel('Unique').check()
+    await button(dialog(page), 'Save').click()
+    await dialog(page).getByText('40 values are there several times:').waitFor()
+    await page.keyboard.press('Escape')
+
+    await describe('place')
+    await dialog(page).getByLabel('One of these values').fill('Aarhus\nBasel\nCoimbra\nDublin')
+    await button(dialog(page), 'Save').click()
+    await dialog(page).getByText('60 records have values that aren’t in the list:').waitFor()
+    const [listed] = await Promise.all([
+      page.context().waitForEvent('page'),
+      dialog(page).getByRole('link', { name: 'Évora' }).click(),
+    ])
+    await listed.getByText(/of 60/).first().waitFor()
+    await listed.close()
+    // What has another fault than records is said at its place.
+    desk.expectRefusals()
+    await dialog(page).getByLabel('One of these values').fill('Aarhus\nAarhus')
+    await button(dialog(page), 'Save').click()
+    await dialog(page).locator('.field .fault').waitFor()
+    desk.assertQuiet()
+  },
+)
+
+testOn('sqlite', 'CO16 opening a collection for writing says what that means', async t => {
+  const { desk, page } = await openArchive(t, { size: phone })
+  await desk.open('admin/entities/places')
+  await page.getByText(/^Records come from imports only\./).waitFor()
+  await page.getByLabel('Who may write single records').selectOption('admin')
+  await page.getByText('May write: administrators only.').waitFor()
+  await page.getByText(/^An import of all records replaces what was written\./).waitFor()
+  assertClean(await lookAt(desk, 'open-for-writing-360'))
+  await page.getByLabel('Who may write single records').selectOption('group:')
+  await page.getByLabel('Name', { exact: true }).fill('Curators')
+  await page.getByText('May write: the group Curators.').waitFor()
+  desk.assertQuiet()
+})
+
+testOn(
+  'sqlite',
+  'CO16 the kept recipe is shown with its origin, saved as the file that others take, and removed',
+  async t => {
+    const { service, desk, page } = await openArchive(t)
+    const root = await manager(service)
+    const recipe = {
+      delimiter: 'semicolon',
+      key: ['nr'],
+      fields: {
+        Nr: { rename: 'nr' },
+        Preis: { read: 'decimal-comma', empty: ['n/a'] },
+        Themen: { read: 'list', separator: ',' },
+        Intern: { leaveOut: true },
+      },
+    }
+    const file = 'Nr;Preis;Themen;Intern\n1;1,5;a,b;x\n2;n/a;c;y\n'
+    await root.imports(`/prints/import?recipe=${encodeURIComponent(JSON.stringify(recipe))}`, file, {
+      'content-type': 'text/csv',
+    })
+    await desk.open('admin/entities/prints')
+    const section = page.locator('.section').filter({ has: page.getByRole('heading', { name: 'Recipe' }) })
+    await section.getByText('as number with decimal comma · "n/a" as empty').waitFor()
+    await section.getByText('called nr here').waitFor()
+    await section.getByText('as list (",")').waitFor()
+    await section.getByText('left out').waitFor()
+    await section.getByText('semicolons').waitFor()
+    await section.getByRole('link', { name: /^Kept since .*: Import all records$/ }).waitFor()
+    assertClean(await lookAt(desk, 'kept-recipe'))
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      button(page, 'Save it as a file').click(),
+    ])
+    assert.equal(saved.suggestedFilename(), 'prints.recipe.json')
+    assert.deepEqual(JSON.parse(readFileSync(await saved.path(), 'utf8')), recipe)
+    await button(page, 'Remove the recipe').click()
+    await button(dialog(page), 'Remove').click()
+    await said(page, 'The recipe is removed.')
+    await section.waitFor({ state: 'detached' })
+    assert.equal((await root.send('GET', '/prints')).body.recipe, undefined)
+    desk.assertQuiet()
+  },
+)
