@@ -119,6 +119,52 @@ testOn('sqlite', 'CO11 facets count the filtered records, each without its own c
 
 testOn(
   'sqlite',
+  'CO11 a value far away doesn’t press a histogram together, and stays one click away',
+  async t => {
+    const { service, desk, page } = await openArchive(t, { as: null })
+    const day = (year: number) => `${year}-03-01T00:00:00.000Z`
+    const records = Array.from({ length: 60 }, (_, id) => ({
+      id,
+      year: id === 7 ? 9_999 : 1_800 + ((id * 37) % 200),
+      price: id === 9 ? -1e6 : id * 1.37,
+      made: day(id === 11 ? 9_999 : 1_900 + id),
+      huge: id === 5 ? 1e300 : id / 2,
+    }))
+    await service.addRecords('far', 'id', records)
+    await desk.open('entities/far?facets=year,price,made,huge')
+    const facet = (name: string) => page.getByRole('group', { name, exact: true })
+    for (const [name, outlier, left] of [
+      ['year', 'One record above 1999', 'year >= 2000'],
+      ['price', 'One record below 0', 'price < 0'],
+      ['made', 'One record above 1959', /^made >= "1960/],
+    ] as const) {
+      // Most of the bars are those of the others.
+      const bars = facet(name).locator('.range-plot rect')
+      const tall = await bars.evaluateAll(all => all.filter(one => one.getAttribute('height') !== '0').length)
+      assert.ok(tall > (await bars.count()) / 2, `${name}: ${tall} of ${await bars.count()} bars`)
+      await facet(name).getByRole('button', { name: outlier }).click()
+      await page.waitForURL(url => {
+        const q = url.searchParams.get('q') ?? ''
+        return typeof left === 'string' ? q === left : left.test(q)
+      })
+      await shown(page, 1)
+      await page.getByRole('button', { name: new RegExp(`^Remove ${name}`) }).click()
+      await shown(page, 60)
+    }
+    await button(page, 'About year').click()
+    const panel = page.getByRole('region', { name: 'About year' })
+    await panel.getByText('Different values').waitFor()
+    const bars = await panel.locator('.histogram li').allTextContents()
+    assert.ok(bars.filter(text => !/ 0$/.test(text)).length > bars.length / 2, bars.join('; '))
+    assert.match(bars.at(-1) ?? '', /^9999 1$/)
+    await assertAccessible(page, 'far values')
+    await takePicture(page, 'far-1440-light')
+    desk.assertQuiet()
+  },
+)
+
+testOn(
+  'sqlite',
   'CO11 values without a text, hostile ones and those of a condition by hand are ticked',
   async t => {
     const { service, desk, page } = await openArchive(t, { as: reader })

@@ -175,6 +175,8 @@ export const everybody: Everybody = {
     one: 'Ein Datensatz hat hier keinen Wert.',
     other: '{n} Datensätze haben hier keinen Wert.',
   },
+  'facets.below': { one: 'Ein Datensatz unter {edge}', other: '{n} Datensätze unter {edge}' },
+  'facets.above': { one: 'Ein Datensatz über {edge}', other: '{n} Datensätze über {edge}' },
   'facets.find': 'Wert von {name} suchen',
   'facets.more': { one: 'Einen weiteren zeigen', other: '{n} weitere zeigen' },
   'facets.rest': { one: 'und ein weiterer', other: 'und {n} weitere' },

@@ -166,6 +166,8 @@ export const everybody = {
   'facets.from.typed': '{name} from, typed',
   'facets.to.typed': '{name} to, typed',
   'facets.without': { one: 'One record has no value here.', other: '{n} records have no value here.' },
+  'facets.below': { one: 'One record below {edge}', other: '{n} records below {edge}' },
+  'facets.above': { one: 'One record above {edge}', other: '{n} records above {edge}' },
   'facets.find': 'Find a value of {name}',
   'facets.more': { one: 'Show one more', other: 'Show {n} more' },
   'facets.rest': { one: 'and one more', other: 'and {n} more' },

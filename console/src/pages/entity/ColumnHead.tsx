@@ -144,10 +144,10 @@ function Contents({ entity, view, field }: Omit<Parts, 'move'>): JSX.Element {
       />
       {bars.length > 0 && (
         <ul class={isHistogram ? 'histogram' : 'frequent'} aria-label={t('column.values')}>
-          {bars.map(({ text, count }) => (
+          {bars.map(({ text, count, isFar }) => (
             <li key={text} title={`${text}: ${formatNumber(count)}`}>
               <span
-                class="bar"
+                class={isFar ? 'bar far' : 'bar'}
                 ref={bar => bar?.style.setProperty('--part', String(count / most))}
                 aria-hidden="true"
               />
