@@ -302,6 +302,8 @@ export const everybody = {
   'column.values': 'Records by value',
   'column.asc': 'Sort ascending',
   'column.desc': 'Sort descending',
+  'column.code-point': 'Letters such as É and Ö come after Z.',
+  'column.collate': 'Sort as a language does',
   'column.left': 'Move left',
   'column.right': 'Move right',
   'column.hide': 'Hide this column',
@@ -443,6 +445,10 @@ export const everybody = {
   'draw.missing': {
     one: 'one record has no value of {field}',
     other: '{n} records have no value of {field}',
+  },
+  'draw.far': {
+    one: 'one record lies far from the others, and is only in the table',
+    other: '{n} records lie far from the others, and are only in the table',
   },
   'draw.unplaced': {
     one: 'the value of one record is no number, so it is only in the table',
