@@ -1,10 +1,11 @@
 import assert, { AssertionError } from 'node:assert/strict'
-import type { Page } from 'playwright-core'
 import { assertCount } from '../support/clients/browser.ts'
 import {
   button,
+  conditionOf,
   type Desk,
   dialog,
+  found,
   lookAt,
   openArchive,
   openDesk,
@@ -42,17 +43,7 @@ function witness(desk: Desk, who: string, { size }: Look) {
   }
 }
 
-const conditionOf = (page: Page) => new URL(page.url()).searchParams.get('q') ?? ''
 const write = (n: number) => n.toLocaleString('en-GB')
-
-/** Waits until a table or an answer has this number of rows on all pages together. */
-const found = async (page: Page, n: number) => {
-  await settled(page)
-  await page
-    .locator('.pager')
-    .filter({ hasText: new RegExp(`of ${write(n)}(?![\\d,])`) })
-    .waitFor()
-}
 
 interface Letter {
   readonly title: string

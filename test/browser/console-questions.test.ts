@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import { button, openArchive, said, settled } from '../support/clients/console.ts'
+import { button, conditionOf, found, openArchive, said, settled } from '../support/clients/console.ts'
 import { type Artist, type Artwork, hasCollection, readTate } from '../support/data/tate.ts'
 import { testOn } from '../support/service/engines.ts'
 
@@ -21,15 +21,6 @@ async function open(t: TestContext) {
 }
 
 const write = (n: number) => n.toLocaleString('en-GB')
-const conditionOf = (page: Page) => new URL(page.url()).searchParams.get('q') ?? ''
-
-/** Waits until the table is about this number of records. */
-const found = async (page: Page, n: number) => {
-  await settled(page)
-  const shown = n === 0 ? page.getByRole('heading', { name: 'No record fits' }) : page.locator('.pager')
-  await shown.filter({ hasText: n === 0 ? '' : new RegExp(`of ${write(n)}(?![\\d,])`) }).waitFor()
-}
-
 /** Texts of the cells of a table, row by row. */
 const cells = (page: Page, within = 'main') =>
   page
