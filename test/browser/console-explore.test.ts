@@ -7,7 +7,9 @@ import {
   assertFits,
   assertInWords,
   button,
+  conditionOf,
   dialog,
+  found,
   openArchive,
   openDesk,
   phone,
@@ -32,9 +34,7 @@ const numberOf = (fits: (letter: Letter) => boolean) => letters.filter(fits).len
 
 /** The address of a table whose facets are those that the test is about. */
 const explored = 'entities/letters?facets=place,sender,year,catalogued'
-const conditionOf = (page: Page) => new URL(page.url()).searchParams.get('q') ?? ''
 const condition = (page: Page, q: string) => page.waitForURL(url => (url.searchParams.get('q') ?? '') === q)
-const shown = (page: Page, total: number) => page.getByText(new RegExp(`^\\d+–\\d+ of ${total}$`)).waitFor()
 
 testOn('sqlite', 'CO11 facets count the filtered records, each without its own choice', async t => {
   const { service, desk, page } = await openArchive(t, { as: reader })
@@ -51,7 +51,7 @@ testOn('sqlite', 'CO11 facets count the filtered records, each without its own c
   await condition(page, 'place = "Basel"')
   await facet('place').getByLabel('Évora').check()
   await condition(page, 'place in ["Basel", "Évora"]')
-  await shown(page, 120)
+  await found(page, 120)
   // The other places keep their counts: ticking one of them adds its records.
   await count('place', 'Dublin', 60)
   const [first] = letters.filter(({ place }) => place === 'Basel')
@@ -75,7 +75,7 @@ testOn('sqlite', 'CO11 facets count the filtered records, each without its own c
   await condition(page, 'place in ["Basel", "Évora"] and year >= 1790 and year <= 1799')
   const isIn = ({ place, year }: Letter) =>
     ['Basel', 'Évora'].includes(place) && year !== null && year >= 1790 && year <= 1799
-  await shown(page, numberOf(isIn))
+  await found(page, numberOf(isIn))
 
   // A histogram is brushed with the mouse, too.
   const plot = facet('catalogued').locator('.range-plot > svg')
@@ -105,7 +105,7 @@ testOn('sqlite', 'CO11 facets count the filtered records, each without its own c
   await facet('place').getByLabel('Basel').uncheck()
   await facet('place').getByLabel('Évora').uncheck()
   await condition(page, '')
-  await shown(page, 300)
+  await found(page, 300)
 
   // Which facets are shown is remembered, and can be chosen.
   await facets.getByLabel('Another facet').selectOption('pages')
@@ -116,6 +116,52 @@ testOn('sqlite', 'CO11 facets count the filtered records, each without its own c
   assert.equal(await facet('sender').count(), 0)
   desk.assertQuiet()
 })
+
+testOn(
+  'sqlite',
+  'CO11 a value far away doesn’t press a histogram together, and stays one click away',
+  async t => {
+    const { service, desk, page } = await openArchive(t, { as: null })
+    const day = (year: number) => `${year}-03-01T00:00:00.000Z`
+    const records = Array.from({ length: 60 }, (_, id) => ({
+      id,
+      year: id === 7 ? 9_999 : 1_800 + ((id * 37) % 200),
+      price: id === 9 ? -1e6 : id * 1.37,
+      made: day(id === 11 ? 9_999 : 1_900 + id),
+      huge: id === 5 ? 1e300 : id / 2,
+    }))
+    await service.addRecords('far', 'id', records)
+    await desk.open('entities/far?facets=year,price,made,huge')
+    const facet = (name: string) => page.getByRole('group', { name, exact: true })
+    for (const [name, outlier, left] of [
+      ['year', 'One record above 1999', 'year >= 2000'],
+      ['price', 'One record below 0', 'price < 0'],
+      ['made', 'One record above 1959', /^made >= "1960/],
+    ] as const) {
+      // Most of the bars are those of the others.
+      const bars = facet(name).locator('.range-plot rect')
+      const tall = await bars.evaluateAll(all => all.filter(one => one.getAttribute('height') !== '0').length)
+      assert.ok(tall > (await bars.count()) / 2, `${name}: ${tall} of ${await bars.count()} bars`)
+      await facet(name).getByRole('button', { name: outlier }).click()
+      await page.waitForURL(url => {
+        const q = url.searchParams.get('q') ?? ''
+        return typeof left === 'string' ? q === left : left.test(q)
+      })
+      await found(page, 1)
+      await page.getByRole('button', { name: new RegExp(`^Remove ${name}`) }).click()
+      await found(page, 60)
+    }
+    await button(page, 'About year').click()
+    const panel = page.getByRole('region', { name: 'About year' })
+    await panel.getByText('Different values').waitFor()
+    const bars = await panel.locator('.histogram li').allTextContents()
+    assert.ok(bars.filter(text => !/ 0$/.test(text)).length > bars.length / 2, bars.join('; '))
+    assert.match(bars.at(-1) ?? '', /^9999 1$/)
+    await assertAccessible(page, 'far values')
+    await takePicture(page, 'far-1440-light')
+    desk.assertQuiet()
+  },
+)
 
 testOn(
   'sqlite',
@@ -135,14 +181,14 @@ testOn(
     await values.nth(hostile.length).waitFor()
     for (let at = 0; at <= hostile.length; at++) {
       await values.nth(at).check()
-      await shown(page, at + 1)
+      await found(page, at + 1)
     }
     assert.match(conditionOf(page), / or kind is null\)$/)
     await desk.open(`entities/odd?facets=kind&q=${encodeURIComponent('id < 3 or id = 100')}`)
-    await shown(page, 4)
+    await found(page, 4)
     await page.getByLabel('no value').check()
     await condition(page, '(id < 3 or id = 100) and kind is null')
-    await shown(page, 1)
+    await found(page, 1)
     desk.assertQuiet()
   },
 )
@@ -156,7 +202,7 @@ testOn(
     await page.keyboard.press('/')
     await page.keyboard.type('zoë basel')
     await condition(page, '* match "zoë basel"')
-    await shown(
+    await found(
       page,
       numberOf(({ title }) => title.includes('Zoë') && title.includes('Basel')),
     )

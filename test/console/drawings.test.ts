@@ -291,3 +291,28 @@ testOn('sqlite', 'CO5 many numbers are drawn in ranges, and times by quarter and
   await assertAccessible(page, 'a drawing by week')
   desk.assertQuiet()
 })
+
+testOn('sqlite', 'CO5 a value far away doesn’t press a drawing together, and is counted', async t => {
+  const { service, desk, page } = await openArchive(t)
+  const lines = Array.from({ length: 60 }, (_, id) =>
+    JSON.stringify({
+      id,
+      year: id === 7 ? 9_999 : 1_800 + id,
+      made: `${id === 9 ? 3_000 : 1_900 + id}-03-01T00:00:00Z`,
+    }),
+  )
+  await addSums(service, `${lines.join('\n')}\n`)
+  for (const by of ['by=year', 'by=made&unit=year']) {
+    await desk.open(`entities/sums/draw?${by}`)
+    await page.locator('svg.plot').waitFor()
+    await page.locator('figcaption', { hasText: 'one record lies far from the others' }).waitFor()
+    assert.equal(await page.locator('svg.plot a.mark').count(), 59)
+    const lefts = await page
+      .locator('svg.plot .mark > rect:not(.reach)')
+      .evaluateAll(all => all.map(one => Number(one.getAttribute('x'))))
+    assert.ok(Math.max(...lefts) - Math.min(...lefts) > 500, 'the others have the whole axis')
+  }
+  await page.getByText('The same as a table').click()
+  await page.getByRole('link', { name: '3000' }).waitFor()
+  desk.assertQuiet()
+})

@@ -256,6 +256,16 @@ export async function lookAt({ page }: Desk, what: string): Promise<readonly Err
   return faults
 }
 
+/** Returns the condition in the address of a table. */
+export const conditionOf = (page: Page): string => new URL(page.url()).searchParams.get('q') ?? ''
+
+/** Waits until a table or an answer has this number of rows on all of its pages together. */
+export async function found(page: Page, n: number): Promise<void> {
+  await settled(page)
+  const all = new RegExp(`of ${n.toLocaleString('en-GB')}(?![\\d,])`)
+  await page.locator('.pager').filter({ hasText: all }).waitFor()
+}
+
 const artefacts = join(repository, 'test/artefacts/console')
 
 /** Takes a picture for people to look at; only in the long run. */

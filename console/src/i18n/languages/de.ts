@@ -175,6 +175,8 @@ export const everybody: Everybody = {
     one: 'Ein Datensatz hat hier keinen Wert.',
     other: '{n} Datensätze haben hier keinen Wert.',
   },
+  'facets.below': { one: 'Ein Datensatz unter {edge}', other: '{n} Datensätze unter {edge}' },
+  'facets.above': { one: 'Ein Datensatz über {edge}', other: '{n} Datensätze über {edge}' },
   'facets.find': 'Wert von {name} suchen',
   'facets.more': { one: 'Einen weiteren zeigen', other: '{n} weitere zeigen' },
   'facets.rest': { one: 'und ein weiterer', other: 'und {n} weitere' },
@@ -310,6 +312,8 @@ export const everybody: Everybody = {
   'column.values': 'Datensätze nach Wert',
   'column.asc': 'Aufsteigend sortieren',
   'column.desc': 'Absteigend sortieren',
+  'column.code-point': 'Buchstaben wie É und Ö kommen nach Z.',
+  'column.collate': 'Wie eine Sprache sortieren',
   'column.left': 'Nach links rücken',
   'column.right': 'Nach rechts rücken',
   'column.hide': 'Diese Spalte ausblenden',
@@ -460,6 +464,10 @@ export const everybody: Everybody = {
   'draw.missing': {
     one: 'ein Datensatz hat keinen Wert für {field}',
     other: '{n} Datensätze haben keinen Wert für {field}',
+  },
+  'draw.far': {
+    one: 'ein Datensatz liegt weit von den anderen entfernt und steht nur in der Tabelle',
+    other: '{n} Datensätze liegen weit von den anderen entfernt und stehen nur in der Tabelle',
   },
   'draw.unplaced': {
     one: 'der Wert eines Datensatzes ist keine Zahl und steht nur in der Tabelle',

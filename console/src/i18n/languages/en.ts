@@ -166,6 +166,8 @@ export const everybody = {
   'facets.from.typed': '{name} from, typed',
   'facets.to.typed': '{name} to, typed',
   'facets.without': { one: 'One record has no value here.', other: '{n} records have no value here.' },
+  'facets.below': { one: 'One record below {edge}', other: '{n} records below {edge}' },
+  'facets.above': { one: 'One record above {edge}', other: '{n} records above {edge}' },
   'facets.find': 'Find a value of {name}',
   'facets.more': { one: 'Show one more', other: 'Show {n} more' },
   'facets.rest': { one: 'and one more', other: 'and {n} more' },
@@ -300,6 +302,8 @@ export const everybody = {
   'column.values': 'Records by value',
   'column.asc': 'Sort ascending',
   'column.desc': 'Sort descending',
+  'column.code-point': 'Letters such as É and Ö come after Z.',
+  'column.collate': 'Sort as a language does',
   'column.left': 'Move left',
   'column.right': 'Move right',
   'column.hide': 'Hide this column',
@@ -441,6 +445,10 @@ export const everybody = {
   'draw.missing': {
     one: 'one record has no value of {field}',
     other: '{n} records have no value of {field}',
+  },
+  'draw.far': {
+    one: 'one record lies far from the others, and is only in the table',
+    other: '{n} records lie far from the others, and are only in the table',
   },
   'draw.unplaced': {
     one: 'the value of one record is no number, so it is only in the table',

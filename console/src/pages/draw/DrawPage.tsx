@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { type Entity, type EntityField, entityPath, keyOf } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
-import { Table2 } from '../../icons.ts'
+import { MessageCircleQuestionMark, Table2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -195,6 +195,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
       <div class="row">
         <AsRequest requested={() => requestOf(asked)} />
         <a class="button" href={href(withQuery('questions', { q: text }))}>
+          <Icon of={MessageCircleQuestionMark} />
           {t('questions.as')}
         </a>
       </div>

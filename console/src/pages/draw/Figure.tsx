@@ -12,7 +12,7 @@ import { type Asked, conditionOf, type Groups, narrowed, othersOf, type Place } 
 import { savePng, saveSvg } from './picture.ts'
 import { Rows, Upright } from './plots.tsx'
 import { drawnOf, type Series, written } from './series.ts'
-import { stepsOf } from './steps.ts'
+import { nearOf, stepsOf } from './steps.ts'
 
 export type Kind = 'bars' | 'lines' | 'cells'
 
@@ -45,7 +45,8 @@ export function Figure({
   const frame = useRef<HTMLDivElement>(null)
   const width = useWidth(frame)
   const { kind: measure } = asked.measure
-  const steps = stepsOf(asked.by, groups)
+  const all = stepsOf(asked.by, groups)
+  const [steps, far] = all ? nearOf(all, groups) : [undefined, 0]
   // Zero and what is below it have no place on a logarithmic scale.
   const canLog = groups.every(({ value }) => Number(value ?? 1) >= 0)
   const asLog = isLog && canLog
@@ -62,7 +63,8 @@ export function Figure({
   const notes = [
     count < total && t('draw.cut', { n: count, all: formatNumber(total) }),
     missing > 0 && t('draw.missing', { n: missing, field: asked.by.field.label ?? asked.by.field.name }),
-    unplaced > missing && t('draw.unplaced', { n: unplaced - missing }),
+    far > 0 && t('draw.far', { n: far }),
+    unplaced > missing + far && t('draw.unplaced', { n: unplaced - missing - far }),
     isLog && !canLog && t('draw.log.not'),
   ].filter(one => typeof one === 'string')
   const label = `${title}. ${t('draw.keys')}`

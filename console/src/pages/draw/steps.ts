@@ -1,5 +1,6 @@
 import type { Json } from '../../entities.ts'
 import { formatShort } from '../../i18n/i18n.ts'
+import { bulkOf, quartilesOf } from '../entity/scale.ts'
 import { type Axis, endOf, type Group, next, startOf, type Unit } from './groups.ts'
 
 /** An axis to scale: each value has its place, so that what has no records shows as a gap. */
@@ -70,6 +71,28 @@ export function stepsOf({ field, unit, width }: Axis, groups: readonly Group[]):
   )
   if (!some || some * 2 < (all ?? 0)) return undefined
   return numbers(groups.every(one => Number.isInteger(numberIn(one.by.value) ?? 0)))
+}
+
+/**
+ * Returns an axis without places for what lies so far from the others that it would press them together, and the
+ * number of records that have none therefore.
+ */
+export function nearOf(steps: Steps, groups: readonly Group[]): readonly [near: Steps, far: number] {
+  const placed = groups
+    .flatMap(({ by, records }) => {
+      const place = steps.at(by.value)
+      return place === undefined ? [] : [[place, records] as const]
+    })
+    .toSorted(([a], [b]) => a - b)
+  const [low, high] = [placed[0]?.[0] ?? 0, placed.at(-1)?.[0] ?? 0]
+  const [from, to] = bulkOf(low, high, quartilesOf(placed))
+  const isFar = (place: number) => place < from || place > to
+  const far = placed.reduce((sum, [place, records]) => sum + (isFar(place) ? records : 0), 0)
+  const at: Steps['at'] = value => {
+    const place = steps.at(value)
+    return place === undefined || isFar(place) ? undefined : place
+  }
+  return [far === 0 ? steps : { ...steps, at }, far]
 }
 
 /** Returns the extent of a step. A number without steps has none. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { type Entity, type EntityField, isSortable, keyOf } from '../../entities.ts'
+import { type Entity, type EntityField, isBuiltIn, isSortable, keyOf } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, ChevronDown, EyeOff } from '../../icons.ts'
 import { Facts } from '../../parts/Facts.tsx'
@@ -9,6 +9,8 @@ import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
+import { href } from '../../router.ts'
+import { isAdministrator } from '../../session.ts'
 import { loadAbout } from './about.ts'
 import { columnWidth, showColumns, showOrder, type View } from './view.ts'
 import './column-head.css'
@@ -144,10 +146,10 @@ function Contents({ entity, view, field }: Omit<Parts, 'move'>): JSX.Element {
       />
       {bars.length > 0 && (
         <ul class={isHistogram ? 'histogram' : 'frequent'} aria-label={t('column.values')}>
-          {bars.map(({ text, count }) => (
+          {bars.map(({ text, count, isFar }) => (
             <li key={text} title={`${text}: ${formatNumber(count)}`}>
               <span
-                class="bar"
+                class={isFar ? 'bar far' : 'bar'}
                 ref={bar => bar?.style.setProperty('--part', String(count / most))}
                 aria-hidden="true"
               />
@@ -190,6 +192,14 @@ function Actions({
         <>
           {entry(ArrowUp, t('column.asc'), () => showOrder([{ field: field.name, order: 'asc' }]))}
           {entry(ArrowDown, t('column.desc'), () => showOrder([{ field: field.name, order: 'desc' }]))}
+          {field.type === 'text' && field.collation === undefined && !isBuiltIn(entity.name) && (
+            <p class="soft small">
+              {t('column.code-point')}{' '}
+              {isAdministrator.value && (
+                <a href={href(`admin/entities/${encodeURIComponent(entity.name)}`)}>{t('column.collate')}</a>
+              )}
+            </p>
+          )}
         </>
       )}
       {!isKey && (

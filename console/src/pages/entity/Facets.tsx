@@ -12,7 +12,15 @@ import { FieldName, Value } from '../../parts/Value.tsx'
 import { query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { rounds } from '../edit/writing.ts'
-import { type Facet, facetsShown, loadCounts, loadFacets, mostFacets, rememberFacets } from './facets.ts'
+import {
+  type Facet,
+  facetsShown,
+  loadBulk,
+  loadCounts,
+  loadFacets,
+  mostFacets,
+  rememberFacets,
+} from './facets.ts'
 import { Histogram } from './Histogram.tsx'
 import {
   type Value as Choice,
@@ -98,11 +106,16 @@ export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBes
 }
 
 function Choices(parts: FacetsParts & { readonly facet: Facet }): JSX.Element {
-  const { facet } = parts
-  const scale = useMemo(
-    () => (facet.kind === 'range' ? scaleOf(facet) : undefined),
-    [facet.field.name, facet.kind, facet.min, facet.max],
+  const { entity, facet } = parts
+  const { value: bulk, loading } = useLoad(
+    signal => loadBulk(entity, facet, signal),
+    [entity.name, facet.field.name, facet.kind, facet.min, facet.max],
   )
+  const scale = useMemo(
+    () => (facet.kind === 'range' ? scaleOf({ ...facet, bulk }) : undefined),
+    [facet.field.name, facet.kind, facet.min, facet.max, bulk],
+  )
+  if (facet.kind === 'range' && loading) return <Loading lines={2} />
   return scale ? <Histogram {...parts} scale={scale} /> : <ValueFacet {...parts} />
 }
 

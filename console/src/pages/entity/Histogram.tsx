@@ -9,7 +9,7 @@ import { who } from '../../session.ts'
 import { rounds } from '../edit/writing.ts'
 import { type Facet, loadSteps } from './facets.ts'
 import { boundsIn, joined, type Requirements, withoutField, withRange } from './requirements.ts'
-import type { Range, Scale } from './scale.ts'
+import { farBounds, type Range, type Scale } from './scale.ts'
 import { showCondition } from './view.ts'
 
 /** Height of the bars, and width of a step, in the units of the drawing. */
@@ -33,8 +33,8 @@ export function Histogram({
   const { name, label = name } = field
   const condition = joined({ list: withoutField(all, name).list, clauses: '' })
   const { value, problem, loading } = useLoad(
-    signal => loadSteps({ entity, scale, condition }, signal),
-    [entity.name, scale.column, condition, who.value, rounds.value],
+    signal => loadSteps({ entity, field, scale, condition }, signal),
+    [entity.name, scale.column, scale.edges.length, condition, who.value, rounds.value],
   )
   const chosen = scale.read(boundsIn(all, name))
   const last = scale.edges.length - 1
@@ -106,9 +106,9 @@ export function Histogram({
           return (
             <rect
               key={scale.edges[at]}
-              class={at >= moved[0] && at < moved[1] ? 'inside' : ''}
-              x={at * width + 0.75}
-              width={width - 1.5}
+              class={`${at >= moved[0] && at < moved[1] ? 'inside' : ''} ${isFar(scale, at) ? 'far' : ''}`}
+              x={at * width + 0.75 + (at === last - 1 && scale.isOpen[1] ? 2 : 0)}
+              width={width - (isFar(scale, at) ? 3.5 : 1.5)}
               y={height - tall}
               height={tall}
             >
@@ -133,10 +133,29 @@ export function Histogram({
         <span aria-hidden="true">–</span>
         <End scale={scale} at={1} name={label} range={chosen} steps={moved} onRange={apply} />
       </div>
+      {([0, 1] as const).map(side => {
+        const n = value.steps[side === 0 ? 0 : last - 1] ?? 0
+        const edge = scale.print(scale.edges[side === 0 ? 1 : last - 1] ?? 0, side === 1)
+        return scale.isOpen[side] && n > 0 ? (
+          <p key={side} class="small">
+            <button
+              type="button"
+              class="link-button"
+              onClick={() => showCondition(joined(withRange(all, name, farBounds(scale, side))))}
+            >
+              {t(side === 0 ? 'facets.below' : 'facets.above', { n, edge })}
+            </button>
+          </p>
+        ) : null
+      })}
       {value.without > 0 && <p class="soft small">{t('facets.without', { n: value.without })}</p>}
     </div>
   )
 }
+
+/** True for a step that has all that lies far below or above the others. */
+const isFar = ({ edges, isOpen }: Scale, at: number) =>
+  (at === 0 && isOpen[0]) || (at === edges.length - 2 && isOpen[1])
 
 const labelOf = ({ edges, print }: Scale, at: number) => {
   const [from, to] = [print(edges[at] ?? 0, false), print(edges[at + 1] ?? 0, true)]

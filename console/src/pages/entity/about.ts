@@ -4,6 +4,7 @@ import { isAmount, readExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
 import { narrowed } from '../draw/groups.ts'
 import { written } from './pql.ts'
+import { bulkOf, quartilesOf } from './scale.ts'
 
 /** Queries about a column, sent when its panel is opened. */
 interface About {
@@ -18,6 +19,8 @@ interface About {
 interface Bar {
   readonly text: string
   readonly count: number
+  /** True for all values that lie far below or above the others. */
+  readonly isFar?: boolean
 }
 
 /** Maximum number of different numbers whose records are counted one by one, and numbers of bars. */
@@ -76,23 +79,35 @@ const textOf = (value: Json | undefined) =>
       ? t(value ? 'yes' : 'no')
       : JSON.stringify(value)
 
-/** Puts numbers and how often each occurs into equal ranges, as a histogram. */
+/**
+ * Puts numbers and how often each occurs into equal ranges, as a histogram. What lies far below or above the others
+ * has a bar of its own.
+ */
 function inRanges(rows: readonly (readonly Json[])[]): readonly Bar[] {
   const pairs = rows.flatMap(([value, count]) =>
     value !== undefined && isAmount(value) ? [[Number(value), Number(count)] as const] : [],
   )
-  const [first, last] = [pairs[0]?.[0] ?? 0, pairs.at(-1)?.[0] ?? 0]
+  const [lowest, highest] = [pairs[0]?.[0] ?? 0, pairs.at(-1)?.[0] ?? 0]
+  const [from, to] = bulkOf(lowest, highest, quartilesOf(pairs))
+  const inside = pairs.filter(([value]) => value >= from && value <= to)
+  const [first, last] = [inside[0]?.[0] ?? 0, inside.at(-1)?.[0] ?? 0]
   const isWhole = pairs.every(([value]) => Number.isInteger(value))
   const width = isWhole ? Math.max(1, Math.ceil((last - first + 1) / ranges)) : (last - first) / ranges || 1
   const counts = new Array<number>(Math.min(ranges, Math.floor((last - first) / width) + 1)).fill(0)
-  for (const [value, count] of pairs) {
+  for (const [value, count] of inside) {
     const at = Math.min(counts.length - 1, Math.floor((value - first) / width))
     counts[at] = (counts[at] ?? 0) + count
   }
   const short = (value: number) => String(Number(value.toPrecision(6)))
-  return counts.map((count, at) => {
-    const from = first + at * width
-    const to = Math.min(last, isWhole ? from + width - 1 : from + width)
-    return { text: from === to ? short(from) : `${short(from)} – ${short(to)}`, count }
+  const named = (low: number, high: number) => (low === high ? short(low) : `${short(low)} – ${short(high)}`)
+  const far = (fits: (value: number) => boolean): readonly Bar[] => {
+    const list = pairs.filter(([value]) => fits(value))
+    const count = list.reduce((sum, [, one]) => sum + one, 0)
+    return count === 0 ? [] : [{ text: named(list[0]?.[0] ?? 0, list.at(-1)?.[0] ?? 0), count, isFar: true }]
+  }
+  const bars = counts.map((count, at) => {
+    const low = first + at * width
+    return { text: named(low, Math.min(last, isWhole ? low + width - 1 : low + width)), count }
   })
+  return [...far(value => value < from), ...bars, ...far(value => value > to)]
 }

@@ -7,7 +7,7 @@ import { recall, remember } from '../../settings.ts'
 import { literally } from './conditions.ts'
 import { written } from './pql.ts'
 import type { Value } from './requirements.ts'
-import type { Scale } from './scale.ts'
+import { bulkOf, decimal, farBounds, quartilesOf, type Scale } from './scale.ts'
 import { readNames } from './view.ts'
 
 /** A field that records can be narrowed down by: by its frequent values, or by a range of a histogram. */
@@ -180,6 +180,61 @@ export async function loadCounts(
 /** Maximum number of groups of a histogram, of which several may make a step. */
 const mostGroups = 4_000
 
+/** Time in ms of about twenty years; what lies closer together has no far ends. */
+const short = 20 * 366 * 86_400_000
+
+/**
+ * Asks between which places all but a few far values of a field lie.
+ *
+ * @returns undefined if no values are far from the others, or if it takes too long to find out
+ */
+export async function loadBulk(
+  entity: Entity,
+  { field, kind, min, max }: Facet,
+  signal: AbortSignal,
+): Promise<readonly [number, number] | undefined> {
+  if (kind !== 'range' || min === undefined || max === undefined) return undefined
+  const name = written(field.name)
+  const placeOf = (value: unknown) =>
+    field.type === 'date-time' ? Date.parse(String(value)) : Number(isAmount(value) ? value : Number.NaN)
+  const [low, high] = [placeOf(min), placeOf(max)]
+  if (![low, high].every(place => Math.abs(place) <= Number.MAX_SAFE_INTEGER)) return undefined
+  const valuesIn = async (columns: string, condition = '') => {
+    const { rows } = await ask(`${entity.name}[${columns}] { ${condition} }`, signal)
+    return Object.values(rows[0] ?? {})
+  }
+  try {
+    if (field.type === 'date-time') {
+      if (high - low < short) return undefined
+      const year = `${name} by year`
+      const { rows } = await ask(
+        `${entity.name}[${year}, count()] { ${name} is not null group by ${year} order by ${year} limit ${mostGroups} }`,
+        signal,
+      )
+      const years = rows.map(row => {
+        const [value, count] = Object.values(row)
+        return [placeOf(value), Number(count)] as const
+      })
+      const [from, to] = bulkOf(low, high, quartilesOf(years))
+      if (from === low && to === high) return undefined
+      // An end that isn't cut stays where it is; else it is the end of a year.
+      const [first] = years.find(([place]) => place >= from) ?? [low]
+      const [last] = years.findLast(([place]) => place <= to) ?? [high]
+      const end = Date.UTC(new Date(last).getUTCFullYear() + 1, 0) - 1
+      return [from === low ? low : first, to === high ? high : end]
+    }
+    const [lower, upper] = await valuesIn(`percentile(${name}, 25), percentile(${name}, 75)`)
+    const [from, to] = bulkOf(low, high, [placeOf(lower), placeOf(upper)])
+    if (from === low && to === high) return undefined
+    const within = `${name} >= ${decimal(from)} and ${name} <= ${decimal(to)}`
+    const [first, last] = await valuesIn(`min(${name}), max(${name})`, within)
+    return placeOf(last) > placeOf(first) ? [placeOf(first), placeOf(last)] : undefined
+  } catch (error) {
+    if (signal.aborted) throw error
+    return undefined
+  }
+}
+
 export interface Steps {
   /** Numbers of records, for each step of the scale. */
   readonly steps: readonly number[]
@@ -191,25 +246,51 @@ export interface Steps {
 export async function loadSteps(
   {
     entity,
+    field,
     scale,
     condition,
-  }: { readonly entity: Entity; readonly scale: Scale; readonly condition: string },
+  }: {
+    readonly entity: Entity
+    readonly field: EntityField
+    readonly scale: Scale
+    readonly condition: string
+  },
   signal: AbortSignal,
 ): Promise<Steps> {
-  const { column, edges, placeOf } = scale
-  const { rows } = await ask(
-    `${entity.name}[${column}, count()] { ${condition} group by ${column} limit ${mostGroups} }`,
-    signal,
-  )
+  const { column, edges, placeOf, isOpen } = scale
+  const name = written(field.name)
+  const last = edges.length - 2
+  const compared = (side: 0 | 1, sign: string) =>
+    isOpen[side] ? farBounds(scale, side).map(({ value }) => `${name} ${sign} ${value}`) : []
+  const [below, above] = [compared(0, '<'), compared(1, '>=')]
+  const within = [...compared(0, '>='), ...compared(1, '<')]
+  const where = (more: readonly string[]) => [condition, ...more].filter(Boolean).join(' and ')
+  const count = async (more: readonly string[]) => {
+    const { rows } = await ask(`${entity.name}[count()] { ${where(more)} }`, signal)
+    return Number(rows[0]?.count)
+  }
+  // What lies far away is counted by itself: it may have more groups than are listed.
+  const [{ rows }, ...beyond] = await Promise.all([
+    ask(
+      `${entity.name}[${column}, count()] { ${where(within)} group by ${column} limit ${mostGroups} }`,
+      signal,
+    ),
+    below.length === 0 ? undefined : count(below),
+    above.length === 0 ? undefined : count(above),
+    within.length === 0 ? undefined : count([]),
+  ])
   const steps = edges.slice(1).map(() => 0)
   let without = 0
   for (const row of rows) {
-    const [value, count] = Object.values(row)
+    const [value, records] = Object.values(row)
     const place = placeOf(value)
     const at = edges.findLastIndex(edge => edge <= place)
-    if (Number.isNaN(place)) without += Number(count)
-    else if (at >= 0 && at < steps.length) steps[at] = (steps[at] ?? 0) + Number(count)
+    if (Number.isNaN(place)) without += Number(records)
+    else if (at >= 0 && at < steps.length) steps[at] = (steps[at] ?? 0) + Number(records)
   }
+  if (beyond[0] !== undefined) steps[0] = beyond[0]
+  if (beyond[1] !== undefined) steps[last] = beyond[1]
+  if (beyond[2] !== undefined) without = beyond[2] - steps.reduce((sum, one) => sum + one, 0)
   return { steps, without }
 }
 

@@ -20,7 +20,16 @@ export interface Scale {
   readonly parse: (text: string, isEnd: boolean) => number | undefined
   readonly boundsOf: (from: number | undefined, to: number | undefined) => readonly Bound[]
   readonly read: (bounds: readonly Bound[]) => Range
+  /** True if the first or the last step is longer than the others, and has all that lies far below or above. */
+  readonly isOpen: readonly [below: boolean, above: boolean]
 }
+
+/** Returns the condition of what lies far below (0) or far above (1) the others. */
+export const farBounds = ({ edges, boundsOf }: Scale, side: 0 | 1): readonly Bound[] =>
+  boundsOf(edges[side === 0 ? 1 : edges.length - 2], undefined).map(({ value }) => ({
+    sign: side === 0 ? '<' : '>=',
+    value,
+  }))
 
 /** Both ends of a range; an end that is undefined is open. */
 export type Range = readonly [from: number | undefined, to: number | undefined]
@@ -36,19 +45,54 @@ interface Span {
   readonly field: EntityField
   readonly min?: Amount
   readonly max?: Amount
+  /** The places between which all but a few far values lie, if there are such. */
+  readonly bulk?: Bulk | undefined
+}
+
+type Bulk = readonly [from: number, to: number]
+
+/** How far the bulk of values goes beyond its middle half, as a multiple of that half (Tukey's outer fences). */
+const fence = 3
+
+/**
+ * Returns where the bulk of values ends on either side. An end that is far away would leave more than half of
+ * the scale to few values, and press all others together; the scale ends at the fence then.
+ */
+export function bulkOf(low: number, high: number, quartiles: readonly [number, number] | undefined): Bulk {
+  if (!quartiles || !(quartiles[1] > quartiles[0])) return [low, high]
+  const beyond = (quartiles[1] - quartiles[0]) * fence
+  const [from, to] = [Math.max(low, quartiles[0] - beyond), Math.min(high, quartiles[1] + beyond)]
+  const room = to - from
+  return [from - low > room ? from : low, high - to > room ? to : high]
+}
+
+/** @returns the quartiles of values, each with its number, in ascending order */
+export function quartilesOf(
+  pairs: readonly (readonly [value: number, count: number])[],
+): readonly [number, number] | undefined {
+  const all = pairs.reduce((sum, [, count]) => sum + count, 0)
+  const at = (part: number) => {
+    let passed = 0
+    return pairs.find(([, count]) => {
+      passed += count
+      return passed >= all * part
+    })?.[0]
+  }
+  const [lower, upper] = [at(0.25), at(0.75)]
+  return lower === undefined || upper === undefined ? undefined : [lower, upper]
 }
 
 /** @returns undefined if there is nothing to cut into steps, or if the numbers are too large to be exact */
 export function scaleOf(span: Span): Scale | undefined {
-  const { field, min, max } = span
+  const { field, min, max, bulk } = span
   if (min === undefined || max === undefined) return undefined
   if (field.type === 'date-time')
-    return timesBetween(field.name, Date.parse(String(min)), Date.parse(String(max)))
+    return timesBetween(field.name, Date.parse(String(min)), Date.parse(String(max)), bulk)
   const [low, high] = [Number(min), Number(max)]
   const isFine = high - low < 10 ** (2 - digits)
   if (!(high > low) || isFine || Math.max(Math.abs(low), Math.abs(high)) > Number.MAX_SAFE_INTEGER)
     return undefined
-  return numbersBetween(field.name, low, high, [min, max].every(isWhole))
+  return numbersBetween(field.name, low, high, [min, max].every(isWhole), bulk)
 }
 
 const isWhole = (value: Amount) => Number.isInteger(Number(value))
@@ -66,8 +110,20 @@ function edgesBetween(low: number, high: number, step: number): readonly number[
   return Array.from({ length: count + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)))
 }
 
-function numbersBetween(name: string, low: number, high: number, areWhole: boolean): Scale {
-  const least = (high - low) / mostSteps
+/** Adds a step at an end that lies far away. */
+const opened = (edges: readonly number[], low: number, behind: number): Pick<Scale, 'edges' | 'isOpen'> => {
+  const isOpen = [low < (edges[0] ?? low), behind > (edges.at(-1) ?? behind)] as const
+  return { edges: [...(isOpen[0] ? [low] : []), ...edges, ...(isOpen[1] ? [behind] : [])], isOpen }
+}
+
+function numbersBetween(
+  name: string,
+  low: number,
+  high: number,
+  areWhole: boolean,
+  [from, to]: Bulk = [low, high],
+): Scale {
+  const least = (to - from) / mostSteps
   const step = areWhole ? Math.max(1, roundStep(least)) : roundStep(least)
   const behind = areWhole ? 1 : 0
   const numberIn = (bound: Bound | undefined) => {
@@ -75,7 +131,7 @@ function numbersBetween(name: string, low: number, high: number, areWhole: boole
     return Number.isNaN(value) ? undefined : value
   }
   return {
-    edges: edgesBetween(low, high, step),
+    ...opened(edgesBetween(from, to, step), low, high + behind),
     column: `${written(name)} by ${decimal(step)}`,
     placeOf: value => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : Number.NaN),
     print: (place, isEnd) => decimal(isEnd ? place - behind : place),
@@ -100,7 +156,7 @@ function numbersBetween(name: string, low: number, high: number, areWhole: boole
 }
 
 /** Writes a number without an exponent, which PQL doesn't read behind a whole number. */
-const decimal = (value: number) => value.toFixed(digits).replace(/\.?0+$/, '')
+export const decimal = (value: number) => value.toFixed(digits).replace(/\.?0+$/, '')
 
 /** Steps of time: years, months or days. */
 type Unit = readonly [bucket: string, months: number, length: number]
@@ -110,25 +166,30 @@ const units: readonly Unit[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((years): Unit => ['year', 12 * years, 365.25 * years * day]),
 ]
 
-function timesBetween(name: string, low: number, high: number): Scale | undefined {
+function timesBetween(
+  name: string,
+  low: number,
+  high: number,
+  [from, to]: Bulk = [low, high],
+): Scale | undefined {
   if (!(high >= low)) return undefined
-  const [bucket, months] = units.find(([, , length]) => (high - low) / length <= mostSteps) ??
+  const [bucket, months] = units.find(([, , length]) => (to - from) / length <= mostSteps) ??
     units.at(-1) ?? ['year', 12]
-  const start = new Date(low)
+  const start = new Date(from)
   const edges: number[] = []
   const first =
     months === 0 ? 0 : Math.floor((start.getUTCFullYear() * 12 + start.getUTCMonth()) / months) * months
   for (let at = 0; at <= mostSteps + 2; at++) {
-    const edge = months === 0 ? Math.floor(low / day) * day + at * day : monthAt(first + at * months)
+    const edge = months === 0 ? Math.floor(from / day) * day + at * day : monthAt(first + at * months)
     edges.push(edge)
-    if (edge > high) break
+    if (edge > to) break
   }
   const read = (bound: Bound | undefined) => {
     const time = bound === undefined ? Number.NaN : Date.parse(spelled(JSON.parse(bound.value) as string))
     return Number.isNaN(time) ? undefined : time
   }
   return {
-    edges,
+    ...opened(edges, low, high + 1),
     column: `${written(name)} by ${bucket}`,
     placeOf: value => (typeof value === 'string' ? Date.parse(value) : Number.NaN),
     print: (place, isEnd) => printed(isEnd ? place - 1 : place, isEnd),
