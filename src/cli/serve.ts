@@ -1,4 +1,6 @@
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
@@ -6,6 +8,7 @@ import { createTickets } from '../authn/tickets.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import { isLocal } from '../http/same-machine.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
+import { isLeftOver, processIdInName } from '../lib/process-ids.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
@@ -38,18 +41,21 @@ export function serveCommand(): Command {
           process.exitCode = 1
           void inTime(storage.close()).finally(() => process.exit(1))
         }
+        const served = markServed(asked)
         const stopHousekeeping = await keepHouse(storage, asked)
         const service = await listen(asked, { spawned, storage, shared, fail })
         const { config } = service
         stopOnSignal(service, async () => {
           await stopHousekeeping()
           await storage.close()
+          served.release()
         })
         // The demo is added only once the service listens: a start that fails adds nothing to the store.
         const created = demo
           ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
           : undefined
         announceReady(config)
+        if (served.others > 0) announceOthers(config)
         if (demo) await inviteAdministrator(config, storage)
         // Without it, the first questions only take longer.
         await storage.entities.prepare(manyRecords).catch(() => {})
@@ -169,6 +175,29 @@ const announceLoss: ReportLoss = loss => {
     })
   else
     announce('error', `Nothing can be read or written: ${loss}.`, { msg: 'the store has lost a file', loss })
+}
+
+/**
+ * Marks the folder of an embedded store as served, so that a second service on it, which is usually a mistake,
+ * can say so.
+ */
+function markServed({ database, dataFolder }: Config): { readonly others: number; release(): void } {
+  if (database.kind !== 'embedded') return { others: 0, release: () => {} }
+  const marks = readdirSync(dataFolder).filter(name => name.startsWith('serving.'))
+  const others = marks.filter(name => !isLeftOver(name))
+  for (const name of marks) if (!others.includes(name)) rmSync(join(dataFolder, name), { force: true })
+  const own = join(dataFolder, `serving.${processIdInName()}`)
+  writeFileSync(own, '')
+  return { others: others.length, release: () => rmSync(own, { force: true }) }
+}
+
+function announceOthers(config: Config): void {
+  const store = placeOf(config)
+  announce(
+    'warn',
+    `Another service uses ${store}, too. Both answer, but limits count for each of them. If that is not meant, stop one, or set CARREL_DATA to another folder.`,
+    { store, msg: 'another service uses the folder of the store' },
+  )
 }
 
 /** Announces a new store, and a missing administrator. */
