@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { createTickets } from '../authn/tickets.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import { isLocal } from '../http/same-machine.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
-import { isLeftOver, processIdInName } from '../lib/process-ids.ts'
+import { openSqlite } from '../lib/sqlite.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
@@ -177,26 +177,56 @@ const announceLoss: ReportLoss = loss => {
     announce('error', `Nothing can be read or written: ${loss}.`, { msg: 'the store has lost a file', loss })
 }
 
+/** Maximum number of services on one folder that know of each other. */
+const mostServices = 16
+
 /**
  * Marks the folder of an embedded store as served, so that a second service on it, which is usually a mistake,
- * can say so.
+ * can say so. Each service holds the lock of a file. The system releases it however the service ends, also in a
+ * container that is gone, so a mark never outlives its service. The files stay: removing one would be a race.
  */
 function markServed({ database, dataFolder }: Config): { readonly others: number; release(): void } {
-  if (database.kind !== 'embedded') return { others: 0, release: () => {} }
-  const marks = readdirSync(dataFolder).filter(name => name.startsWith('serving.'))
-  const others = marks.filter(name => !isLeftOver(name))
-  for (const name of marks) if (!others.includes(name)) rmSync(join(dataFolder, name), { force: true })
-  const own = join(dataFolder, `serving.${processIdInName()}`)
-  writeFileSync(own, '')
-  return { others: others.length, release: () => rmSync(own, { force: true }) }
+  let others = 0
+  let release: (() => void) | undefined
+  const places = database.kind === 'embedded' ? mostServices : 0
+  for (let place = 0; place < places; place++) {
+    const path = join(dataFolder, `serving.${place}`)
+    if (release && !existsSync(path)) break
+    const unlock = lockOf(path)
+    if (!unlock) others++
+    else if (release) unlock()
+    else release = unlock
+  }
+  return { others, release: () => release?.() }
 }
+
+/** @returns a function that releases the lock; undefined if another process holds it */
+function lockOf(path: string): (() => void) | undefined {
+  try {
+    const file = openSqlite(path, { mode: 'write' }, (why, cause) => new Error(why, { cause }))
+    try {
+      file.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+      return () => file.close()
+    } catch (error) {
+      file.close()
+      throw error
+    }
+  } catch (error) {
+    // A folder that can't be marked, such as on a full disk, can still be served.
+    return isLocked(error) ? undefined : () => {}
+  }
+}
+
+/** True for SQLITE_BUSY (https://sqlite.org/rescode.html#busy). */
+const isLocked = (error: unknown) =>
+  ((error as Error).cause as { readonly errcode?: unknown } | undefined)?.errcode === 5
 
 function announceOthers(config: Config): void {
   const store = placeOf(config)
   announce(
     'warn',
-    `Another service uses ${store}, too. Both answer, but limits count for each of them. If that is not meant, stop one, or set CARREL_DATA to another folder.`,
-    { store, msg: 'another service uses the folder of the store' },
+    `Another service uses the store in ${store}, too. Both answer, but each counts its limits for itself. If this isn't meant, stop one of them, or give one another folder with CARREL_DATA.`,
+    { store, msg: 'another service uses the store, too' },
   )
 }
 
