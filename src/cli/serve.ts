@@ -205,7 +205,7 @@ function lockOf(path: string): (() => void) | undefined {
   try {
     const file = openSqlite(path, { mode: 'write' }, (why, cause) => new Error(why, { cause }))
     try {
-      file.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+      file.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE')
       return () => file.close()
     } catch (error) {
       file.close()

@@ -262,6 +262,11 @@ export const everybody: Everybody = {
   'fault.index': '{found} ist nicht die Nummer eines Elements, wie [0]. Für jedes Element steht [*].',
   'fault.function':
     'Ein Filter kann keine Funktion vergleichen. Gruppieren Sie die Datensätze, um Anzahlen und Summen zu sehen.',
+  'fault.columns':
+    '„{found}“ gilt für Gruppen. Gruppieren Sie die Datensätze, oder stellen Sie eine Frage mit Spalten, wie letters[year, count()].',
+  'fault.expression':
+    'Dieser reguläre Ausdruck lässt sich nicht lesen: Er ist unvollständig oder enthält etwas, das RE2 nicht kennt.',
+  'fault.list': '{found} ist eine Liste. Für jedes ihrer Elemente steht: {nearest}',
   'fault.brace': 'Diese Klammer schließt nichts. Hierher gehört nur die Bedingung.',
   'fault.field': 'Es gibt kein Feld {name}.',
   'fault.type': '{found} passt nicht: Hierher gehört {type}.',
@@ -626,7 +631,8 @@ export const administration: Administration = {
   'people.added': '{name} hat jetzt ein Konto.',
   'people.added.no-password':
     'Das Konto ist da, aber das Passwort wurde nicht angenommen. Setzen Sie ein anderes.',
-  'people.password.hint': 'Leer: noch kein Passwort. Es kann später gesetzt werden.',
+  'people.password.hint':
+    'Leer: noch kein Passwort, eine Anmeldung gelingt also nur über Einmalanmeldung. Es kann später gesetzt werden.',
   'person.title': 'Person',
   'person.name': 'Name',
   'person.email': 'E-Mail-Adresse',
@@ -636,7 +642,8 @@ export const administration: Administration = {
   'person.state': 'Anmeldung',
   'person.enabled': 'aktiv',
   'person.disabled': 'gesperrt',
-  'person.may-log-in': 'Darf sich anmelden',
+  'person.may-log-in': 'Konto freigeben',
+  'person.no-password': 'ohne Passwort',
   'person.profile': 'Profil',
   'person.set-password': 'Passwort setzen',
   'person.set-password.help': '{name} wird überall abgemeldet. Das bisherige Passwort wird nicht gebraucht.',
@@ -1101,6 +1108,8 @@ export const administration: Administration = {
   'metadata.value': 'Wert der Zeile {n}',
   'metadata.language': 'Sprache der Zeile {n}',
   'metadata.remove': 'Zeile {n} entfernen',
+  'metadata.field.choose': 'Feld wählen',
+  'metadata.field.other': 'Ein anderes Feld …',
   'metadata.value.head': 'Wert',
   'metadata.language.head': 'Sprache',
   'metadata.add': 'Wert hinzufügen',
