@@ -178,7 +178,7 @@ async function byOwnPassword(
   await turn.takeBack()
   const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, turn.client) : null
   const { uuid, passwordStamp } = known
-  const begun = await newSessions.byPassword({ uuid, passwordStamp, renewedHash }, event)
+  const begun = await newSessions.byPassword({ uuid, passwordStamp, renewedHash }, event, request)
   return begun && { ...begun, method, sg: specialGroups.ofLogin(method) }
 }
 
@@ -209,7 +209,7 @@ function createByLink({ config, newSessions, specialGroups, tickets }: Parts) {
     if (!isFromThisMachine(request.raw)) throw linkRefused()
     const linked = await tickets.take<Linked>('login-link', secret)
     const event = loginEvent(request, linked?.uuid ?? null, method)
-    const begun = linked && (await newSessions.byPassword({ ...linked, renewedHash: null }, event))
+    const begun = linked && (await newSessions.byPassword({ ...linked, renewedHash: null }, event, request))
     if (begun) return { ...begun, method, sg: specialGroups.ofLogin(method) }
     if (!linked) await newSessions.fail(event)
     throw linkRefused()

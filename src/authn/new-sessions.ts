@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { Problem } from '../http/problems.ts'
 import type { LoginMethod } from '../model/accounts.ts'
@@ -9,10 +10,13 @@ import type { Identities } from '../storage/identities.ts'
 import type { Login, Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import type { Trail } from '../storage/trail.ts'
+import { browserOf } from './browser.ts'
 import { newSession } from './session-age.ts'
 
 /** A login's event in the audit trail. */
 type LoginEvent = AuditEvent & { readonly method: LoginMethod }
+/** The request of a login, whose browser the session is shown with (N1). */
+type From = Pick<FastifyRequest, 'headers'>
 
 /**
  * Begins sessions, after the eperson is known: every way to log in ends here. So this is where a login is
@@ -25,13 +29,17 @@ export interface NewSessions {
    * @returns undefined if the eperson has been disabled or deleted, or their password changed, since then
    * @throws Problem `logins-closed`
    */
-  byPassword(login: Omit<Login, 'begins'>, event: LoginEvent): Promise<Begun | undefined>
+  byPassword(login: Omit<Login, 'begins'>, event: LoginEvent, request: From): Promise<Begun | undefined>
   /**
    * Begins a session that a provider vouched for.
    * @returns undefined if the eperson has been disabled, deleted or logged out since then
    * @throws Problem `logins-closed`
    */
-  byProvider(login: Omit<ProviderLogin, 'begins'>, event: LoginEvent): Promise<Begun | undefined>
+  byProvider(
+    login: Omit<ProviderLogin, 'begins'>,
+    event: LoginEvent,
+    request: From,
+  ): Promise<Begun | undefined>
   /** Records a failed login. */
   fail(event: LoginEvent): Promise<void>
 }
@@ -51,6 +59,7 @@ export function createNewSessions({ clock, config, measures, ...storage }: Parts
   async function begin<T extends { readonly uuid: string }>(
     login: T,
     event: LoginEvent,
+    { headers }: From,
     store: { begin(login: T & Pick<Login, 'begins'>, event: AuditEvent): Promise<Begun | undefined> },
   ): Promise<Begun | undefined> {
     const session = await sessions.of(login.uuid)
@@ -62,7 +71,8 @@ export function createNewSessions({ clock, config, measures, ...storage }: Parts
         'Only administrators can log in at the moment. The system-wide alert says why.',
       )
     }
-    const begun = await store.begin({ ...login, begins: newSession(clock.now(), config) }, event)
+    const begins = { ...newSession(clock.now(), config), browser: browserOf(headers['user-agent']) }
+    const begun = await store.begin({ ...login, begins }, event)
     if (begun) measures.loginSucceeded(event.method)
     // The store has recorded the failure.
     else measures.loginFailed(event.method)
@@ -75,8 +85,8 @@ export function createNewSessions({ clock, config, measures, ...storage }: Parts
   }
 
   return {
-    byPassword: (login, event) => begin(login, event, sessions),
-    byProvider: (login, event) => begin(login, event, identities),
+    byPassword: (login, event, request) => begin(login, event, request, sessions),
+    byProvider: (login, event, request) => begin(login, event, request, identities),
     fail,
   }
 }

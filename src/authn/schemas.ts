@@ -38,6 +38,7 @@ export const Session = named('Session', {
   id: text,
   current: flag,
   method: text,
+  browser: orNull(text),
   begun: time,
   network: orNull(text),
   lastUsed: time,

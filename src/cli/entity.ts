@@ -204,7 +204,7 @@ interface Options extends Json {
 const defaultCommand = (): Command =>
   new Command('default')
     .argument('<name>', 'an imported or exposed entity')
-    .argument('[condition]', 'as an AST: \'["=","node_state","active"]\'')
+    .argument('[condition]', 'in PQL, such as \'node_state = "active"\', or as an AST')
     .description('Set the condition that queries of an entity get, unless they mention one of its fields.')
     .option('--none', 'take the condition back')
     .option(...jsonOption)

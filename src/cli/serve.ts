@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
@@ -6,6 +8,7 @@ import { createTickets } from '../authn/tickets.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import { isLocal } from '../http/same-machine.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
+import { openSqlite } from '../lib/sqlite.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
@@ -38,18 +41,21 @@ export function serveCommand(): Command {
           process.exitCode = 1
           void inTime(storage.close()).finally(() => process.exit(1))
         }
+        const served = markServed(asked)
         const stopHousekeeping = await keepHouse(storage, asked)
         const service = await listen(asked, { spawned, storage, shared, fail })
         const { config } = service
         stopOnSignal(service, async () => {
           await stopHousekeeping()
           await storage.close()
+          served.release()
         })
         // The demo is added only once the service listens: a start that fails adds nothing to the store.
         const created = demo
           ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
           : undefined
         announceReady(config)
+        if (served.others > 0) announceOthers(config)
         if (demo) await inviteAdministrator(config, storage)
         // Without it, the first questions only take longer.
         await storage.entities.prepare(manyRecords).catch(() => {})
@@ -169,6 +175,59 @@ const announceLoss: ReportLoss = loss => {
     })
   else
     announce('error', `Nothing can be read or written: ${loss}.`, { msg: 'the store has lost a file', loss })
+}
+
+/** Maximum number of services on one folder that know of each other. */
+const mostServices = 16
+
+/**
+ * Marks the folder of an embedded store as served, so that a second service on it, which is usually a mistake,
+ * can say so. Each service holds the lock of a file. The system releases it however the service ends, also in a
+ * container that is gone, so a mark never outlives its service. The files stay: removing one would be a race.
+ */
+function markServed({ database, dataFolder }: Config): { readonly others: number; release(): void } {
+  let others = 0
+  let release: (() => void) | undefined
+  const places = database.kind === 'embedded' ? mostServices : 0
+  for (let place = 0; place < places; place++) {
+    const path = join(dataFolder, `serving.${place}`)
+    if (release && !existsSync(path)) break
+    const unlock = lockOf(path)
+    if (!unlock) others++
+    else if (release) unlock()
+    else release = unlock
+  }
+  return { others, release: () => release?.() }
+}
+
+/** @returns a function that releases the lock; undefined if another process holds it */
+function lockOf(path: string): (() => void) | undefined {
+  try {
+    const file = openSqlite(path, { mode: 'write' }, (why, cause) => new Error(why, { cause }))
+    try {
+      file.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE')
+      return () => file.close()
+    } catch (error) {
+      file.close()
+      throw error
+    }
+  } catch (error) {
+    // A folder that can't be marked, such as on a full disk, can still be served.
+    return isLocked(error) ? undefined : () => {}
+  }
+}
+
+/** True for SQLITE_BUSY (https://sqlite.org/rescode.html#busy). */
+const isLocked = (error: unknown) =>
+  ((error as Error).cause as { readonly errcode?: unknown } | undefined)?.errcode === 5
+
+function announceOthers(config: Config): void {
+  const store = placeOf(config)
+  announce(
+    'warn',
+    `Another service uses the store in ${store}, too. Both answer, but each counts its limits for itself. If this isn't meant, stop one of them, or give one another folder with CARREL_DATA.`,
+    { store, msg: 'another service uses the store, too' },
+  )
 }
 
 /** Announces a new store, and a missing administrator. */

@@ -27,6 +27,8 @@ export interface NewSession {
   readonly begun: number
   /** The time at which its token expires. */
   readonly expires: number
+  /** The program that logged in, as it calls itself. */
+  readonly browser?: string | null
 }
 
 /** A session that a login has begun. */
@@ -39,6 +41,8 @@ export interface Begun {
 export interface ListedSession {
   readonly begun: number
   readonly method: LoginMethod
+  /** The program that logged in, as it calls itself; null: unknown. */
+  readonly browser: string | null
   /** The network of the login; null: the command line, or unknown. */
   readonly network: string | null
   /** Time of the last login or refresh. */

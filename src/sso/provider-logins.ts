@@ -153,6 +153,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     const begun = await newSessions.byProvider(
       { uuid, sessionKey, session: waiting.session },
       loginEvent(request, uuid, method, waiting.session.provider),
+      request,
     )
     if (!begun) return undefined
     const provider = providerOf(waiting.session)

@@ -380,6 +380,11 @@ export const keptVersions = (text: string, integer: string, id: string, end = ')
   ${end};
   CREATE INDEX kept_change_of_version ON kept_change (kept, seq);`
 
+/** Version 5 on both engines: sessions say from which browser. @param text the type of the column */
+export const sessionBrowsers = (text: string): string => `
+  -- The program that logged in, as it calls itself.
+  ALTER TABLE session ADD COLUMN browser ${text};`
+
 /** Version 4 on both engines: events of single records are found by the record (docs/decisions/0072). */
 export const recordEvents = `
   CREATE INDEX event_of_record ON event (object, id) WHERE event IN ('record.put', 'record.change', 'record.delete');`

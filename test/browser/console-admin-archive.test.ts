@@ -206,7 +206,8 @@ testOn(
     const item = async () => service.storage.repository.item(uuid)
 
     await button(page, 'Add a value').click()
-    await page.getByLabel('Field of line 2').fill('dc.description')
+    await page.getByLabel('Field of line 2').selectOption({ label: 'Description' })
+    await page.getByText('dc.description', { exact: true }).waitFor()
     await page.getByLabel('Value of line 2').fill('a word '.repeat(1_500))
     await page.getByLabel('Language of line 2').fill('en')
     await button(page, 'Save').click()

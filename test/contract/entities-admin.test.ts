@@ -379,7 +379,11 @@ test('EA3 numbers in a default condition keep their digits, whichever way it is 
   const root = await administrator(service)
   await service.addRecords('stars', 'id', [{ id: 1 }])
   const condition = '["<=","id",9007199254740993]'
-  for (const body of [`{"defaultCondition":${condition}}`, JSON.stringify({ defaultCondition: condition })]) {
+  for (const body of [
+    `{"defaultCondition":${condition}}`,
+    JSON.stringify({ defaultCondition: condition }),
+    JSON.stringify({ defaultCondition: 'id <= 9007199254740993' }),
+  ]) {
     await root.send('PATCH', '/stars', { defaultCondition: null })
     assert.equal((await root.send('PATCH', '/stars', body)).status, 200)
     const shown = await (await root.client.get('/api/admin/entities/stars')).text()

@@ -56,6 +56,10 @@ const patches: readonly (readonly [body: unknown, member: string, more?: object]
   [{ defaultCondition: ['=', 'id', 'x'] }, '/defaultCondition/2'],
   [{ defaultCondition: ['?', 'id', 1] }, '/defaultCondition/0'],
   [{ defaultCondition: '["=","state"' }, '/defaultCondition'],
+  [{ defaultCondition: 'stat = "x"' }, '/defaultCondition', { nearest: 'state', line: 1, column: 1 }],
+  [{ defaultCondition: 'state = x' }, '/defaultCondition', { nearest: 'id', line: 1, column: 9 }],
+  [{ defaultCondition: 'state = "x" limit 1' }, '/defaultCondition', { found: 'limit' }],
+  [{ defaultCondition: '' }, '/defaultCondition'],
   [{ name: 'other' }, '/name'],
 ]
 

@@ -293,6 +293,22 @@ test('Q25 D8 a default condition is declared and taken back by a command, and au
   )
 })
 
+test('Q25 D8 a default condition in PQL is stored as the AST that means the same, digits included', async t => {
+  const service = await startWithArt(t)
+  for (const [pql, ast] of [
+    ['number = 1.50', ['["=","number",1.50]']],
+    [
+      '\n  ! (number in [1, 2.0]) and number < 9007199254740993',
+      ['["and",["not",["in","number",["array",[1,2.0]]]],["<","number",9007199254740993]]'],
+    ],
+  ] as const) {
+    const done = JSON.parse(await run(service, 'entity', 'default', 'artworks', pql, '--json'))
+    assert.deepEqual(done, { name: 'artworks', defaultCondition: ast[0] })
+    const entity = (await service.storage.entities.all()).get('artworks')
+    assert.equal(entity?.defaultCondition, ast[0])
+  }
+})
+
 testOn('sqlite', 'Q25 D8 what can be no default condition is refused', async t => {
   const service = await startWithArt(t)
   for (const [args, code, message] of [
@@ -307,6 +323,13 @@ testOn('sqlite', 'Q25 D8 what can be no default condition is refused', async t =
     [['artworks', '["subquery","artists",["=","id",1]]'], 1, /artists/],
     [['artworks', '["in","id",["from","artworks",["extract","id"]]]'], 1, /can't have subqueries/],
     [['artworks', '["extract",["id"]]'], 1, /extract/],
+    [['artworks', ''], 1, /Line 1, column 1: found the end, expected /],
+    [['artworks', 'sett = "a"'], 1, /has no field "sett"/],
+    [['artworks', 'number = 1 limit 3'], 1, /column 12: found "limit", expected /],
+    [['artworks', 'order by number'], 1, /column 10: found "number", expected /],
+    [['artworks', 'artworks { number = 1 }'], 1, /artworks has no relation to artworks/],
+    [['artworks', 'id in artworks[id] {}'], 1, /can't have subqueries/],
+    [['artworks', '('.repeat(3_000)], 1, /nested/],
     [['artworks'], 2, /give a condition, or --none$/],
     [['artworks', condition, '--none'], 2, /give a condition, or --none$/],
     [['items', condition], 1, /items is built in/],

@@ -20,6 +20,7 @@ interface Listed {
   readonly id: string
   readonly current: boolean
   readonly method: string
+  readonly browser: string | null
   readonly begun: string
   readonly network: string | null
   readonly lastUsed: string
@@ -100,6 +101,28 @@ test('N1 the list has one’s own sessions: when and how they began, from which 
   )
   assert.ok(Date.parse(refreshed?.lastUsed ?? '') >= Date.parse(older.lastUsed))
   assert.equal((await listOf(admin)).length, 1, 'nobody else’s')
+})
+
+test('N1 a session says from which browser it is, whatever the header has', async t => {
+  const { service } = await started(t)
+  const form = new URLSearchParams({ user: ruthEmail, password: passwordOf(ruthEmail) })
+  for (const [header, name] of [
+    ['Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox (Windows)'],
+    ['curl/8.5.0', 'curl'],
+    [`${'x'.repeat(4_000)}`, null],
+    [`<script>alert(1)</script>`, null],
+    [`'; DROP TABLE session; --`, null],
+    ['', null],
+  ] as const) {
+    const client = service.client()
+    const answer = await client.post('/api/authn/login', form, { 'user-agent': header })
+    client.token = answer.headers.get('authorization')?.slice(7)
+    const own = (await listOf(client)).find(({ current }) => current)
+    assert.equal(own?.browser, name, header)
+    // A refresh keeps it, also with another program.
+    assert.equal((await client.post('/api/authn/login', undefined, { 'user-agent': 'wget' })).status, 200)
+    assert.equal((await listOf(client)).find(({ id }) => id === own?.id)?.browser, name)
+  }
 })
 
 test('N2 ending one session ends its tokens of each kind at once, and no others', async t => {

@@ -180,6 +180,34 @@ describe('serve', { concurrency: 2 }, () => {
     )
   })
 
+  testOn('sqlite', 'D4 a service says that others use its folder, however these ended before', async t => {
+    const dataFolder = temporaryFolder(t)
+    const told = ({ output }: Served) => /another service uses the store, too/.test(output.stdout)
+    const first = await serve(t, dataFolder)
+    const second = await serve(t, dataFolder)
+    await second.said(/another service uses the store, too/)
+    first.signal('SIGKILL')
+    await first.ended
+    // The second service has the second mark, and the first one is free.
+    const third = await serve(t, dataFolder)
+    await third.said(/another service uses the store, too/)
+    for (const one of [second, third]) {
+      one.signal('SIGKILL')
+      await one.ended
+    }
+    assert.equal(told(first), false)
+    const alone = await serve(t, dataFolder)
+    assert.equal(await alone.stop(), 0)
+    assert.equal(told(alone), false)
+    // Services that start at the same time: the last one to mark the folder sees the others.
+    const both = await Promise.all([serve(t, dataFolder), serve(t, dataFolder)])
+    for (const one of both) assert.equal(await one.stop(), 0)
+    assert.ok(both.some(told))
+    const again = await serve(t, dataFolder)
+    assert.equal(await again.stop(), 0)
+    assert.equal(told(again), false)
+  })
+
   test('D4 SIGTERM lets a listing that is under way finish, takes nothing new, and is exit code 0', async t => {
     const { dataFolder, records } = await withLargeListing(t)
     await inTime(graceToFinish, async () => {

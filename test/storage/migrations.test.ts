@@ -58,12 +58,14 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     '42d0257cdd6205d47781b0e8e5bd305f05ab91295159cf3ad70dcef6b9fc77ab',
     '4f3d43e36837e09dc7326bd567b2edba9ce9409e1cd2fa67a0b09e031c653e8c',
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
+    'e8c1a3759ca416395d60fc0d1093f4d00df53c1fde84e1d02e11a54b8ba98ae9',
   ],
   postgres: [
     '1abd8cc832a8a6cdeeff38b64b9a0f28ad7e57ba0ced052cc33c32b8b86c65c4',
     'ec3e9d08c81db07dd84997bace2a2df9f1af091da349a4442a50177f0edba57b',
     'd85897050c4e8767d075617b822ec41a50814f6522a245a31ea20d503d9c597b',
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
+    'ba58be0d8470a18ab31ee4ec4fe2dca2a819c105a61561ba41a6d58488ec5dfb',
   ],
 }
 
@@ -132,10 +134,10 @@ test('a store of before the first release is refused, and the message says how t
 
 /** SQL that takes back what later versions added. */
 const firstVersion = {
-  sqlite: `DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
+  sqlite: `ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
     DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; PRAGMA user_version = 1`,
-  postgres: `SET search_path TO carrel; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
+  postgres: `SET search_path TO carrel; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
     DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; UPDATE store_schema SET version = 1`,
 }

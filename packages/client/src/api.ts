@@ -1245,6 +1245,7 @@ export interface Schemas {
     readonly id: string
     readonly current: boolean
     readonly method: string
+    readonly browser: (string | null)
     readonly begun: string
     readonly network: (string | null)
     readonly lastUsed: string

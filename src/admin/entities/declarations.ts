@@ -113,7 +113,7 @@ function checkedCondition(text: string, entity: Described): string {
     throw refused(
       `/defaultCondition${at}`,
       `The condition can't be that of ${entity.name}. ${error.message}`,
-      error.members,
+      { ...error.members, ...('line' in error.at && error.at) },
     )
   }
 }

@@ -2,6 +2,7 @@ import type { Entity, Order, Page } from '../../model/entities.ts'
 import { type Condition, type FieldRef, listOf, type Plan, type Rows } from '../../model/plan.ts'
 import { type Node, printAst, QueryError } from '../language/node.ts'
 import { readAst } from '../language/read-ast.ts'
+import { readPqlCondition } from '../language/read-pql.ts'
 import { type From, readExtract, readFrom, readPaging, readSample } from './clauses.ts'
 import { allColumns } from './columns.ts'
 import { checkCondition } from './conditions.ts'
@@ -143,12 +144,12 @@ function readOutermost(query: Node | null, entity: Entity | null, shared: Shared
 
 /**
  * Checks a condition that queries of this entity have by default (Q25).
- * @param text its AST
+ * @param text PQL, or an AST
  * @returns the AST as it is stored
  * @throws QueryError that names the place of the mistake
  */
 export function defaultConditionOf(text: string, entity: Entity): string {
-  const node = readAst(text)
+  const node = /^\s*[[{"]/.test(text) ? readAst(text) : readPqlCondition(text, 'condition')
   const { defaultCondition: _, ...plain } = entity
   const declared = { ...plain, defaultCondition: printAst(node) }
   // The condition is first checked as a query of its own, which names the place of a mistake.

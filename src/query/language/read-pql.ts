@@ -25,13 +25,16 @@ export function readPql(text: string): Node {
 /**
  * Reads what may stand between the braces of a query without columns: a condition and clauses. Its places are
  * those of this text.
+ * @param part `condition` refuses clauses
  * @returns the condition; undefined if there are only clauses
  * @throws QueryError as `readPql` does
  */
-export function readPqlCondition(text: string): Node | undefined {
+export function readPqlCondition(text: string, part: 'condition'): Node
+export function readPqlCondition(text: string): Node | undefined
+export function readPqlCondition(text: string, part?: 'condition'): Node | undefined {
   if (text.length > bounds.length) throw new QueryError(tooMuch.length, { line: 1, column: 1 })
   const scanner = new PqlScanner(text)
-  const { where } = readInside(scanner, null)
+  const where = part === undefined ? readInside(scanner, null).where : [readOnlyCondition(scanner)]
   const isBrace = scanner.token.kind === 'symbol' && scanner.token.text === '}'
   if (scanner.token.kind !== 'end') throw scanner.expecting('<end>').fail(isBrace ? 'brace' : undefined)
   return where[0]
@@ -39,10 +42,12 @@ export function readPqlCondition(text: string): Node | undefined {
 
 /** Reads the condition and the clauses of a query, up to the brace that closes it. */
 function readInside(scanner: PqlScanner, projection: Projection | null) {
-  const around = { columns: null, readQuery }
-  const where = atClause(scanner) ? [] : [scanner.deeper(() => readCondition(scanner, around))]
+  const where = atClause(scanner) ? [] : [readOnlyCondition(scanner)]
   return { where, clauses: readClauses(scanner, projection) }
 }
+
+const readOnlyCondition = (scanner: PqlScanner) =>
+  scanner.deeper(() => readCondition(scanner, { columns: null, readQuery }))
 
 function readQuery(scanner: PqlScanner): Node {
   const entity = scanner.token
@@ -103,7 +108,13 @@ function readClauses(scanner: PqlScanner, projection: Projection | null) {
     const isGrouping = word === 'group' || word === 'having' || word === 'with'
     if (isGrouping && !projection) {
       const example = 'artworks[artist, count()] { group by artist }'
-      throw inPql(scanner.pql, at, `"${name}" needs columns after the entity, as in ${example}.`)
+      throw inPql(
+        scanner.pql,
+        at,
+        `"${name}" needs columns after the entity, as in ${example}.`,
+        {},
+        'columns',
+      )
     }
     const columns = projection?.columns ?? new Columns([])
     const node = scanner.call(name.replace(' ', '_'), at, read(scanner, columns))

@@ -97,7 +97,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
       }
       await turn.takeBack()
       const event = loginEvent(request, owner.login.uuid, ldapMethod, config.id)
-      const begun = await newSessions.byProvider(owner.login, event)
+      const begun = await newSessions.byProvider(owner.login, event, request)
       // The store has recorded the failed login: the eperson was logged out at this moment.
       if (!begun) throw new Problem('login-failed', 'A logout ended this login.')
       return { ...begun, method: ldapMethod, sg: owner.sg }

@@ -71,8 +71,9 @@ const loginOf = (set: string, where: string, more = '') =>
           WHERE f.eperson = familiar_network.eperson AND network <> :network::text
           ORDER BY at DESC LIMIT ${maxFamiliar - 1}))
    ), begun_here AS (
-     INSERT INTO session (eperson, begun, method, network, used, used_network, expires, session_key)
-     SELECT uuid, last_begun, coalesce(:method, ''), :area::text, :begun::bigint, :area::text, :expires::bigint, session_key
+     INSERT INTO session (eperson, begun, method, network, used, used_network, expires, session_key, browser)
+     SELECT uuid, last_begun, coalesce(:method, ''), :area::text, :begun::bigint, :area::text, :expires::bigint, session_key,
+       :browser::text
      FROM changed
    ), no_longer_listed AS (
      DELETE FROM session WHERE eperson IN (SELECT uuid FROM changed) AND begun IN
@@ -124,13 +125,13 @@ export const beginAtProvider = (
 async function beginSession(
   pool: Pool,
   statement: Named,
-  { begun, expires }: NewSession,
+  { begun, expires, browser = null }: NewSession,
   event: AuditEvent,
   values: Readonly<Record<string, Value>>,
 ): Promise<Begun | undefined> {
   const { clientIp } = event
   const network = clientIp === null ? null : networkPrefix(clientIp)
-  const more = { begun, expires, area: areaOf(clientIp), network, ...values }
+  const more = { begun, expires, area: areaOf(clientIp), network, browser, ...values }
   const [row] = await pool.statement(db =>
     runRecording<(SessionRow & { last_begun: number }) | { uuid: null }>(db, statement, event, more),
   )

@@ -80,7 +80,7 @@ function sessionFrom(db: Database, uuid: string, begun: number): Begun | undefin
 function beginSession(
   db: Database,
   uuid: string,
-  { begun: now, expires }: NewSession,
+  { begun: now, expires, browser = null }: NewSession,
   { method, clientIp }: AuditEvent,
 ): number {
   if (clientIp !== null) rememberNetwork(db, uuid, networkPrefix(clientIp))
@@ -96,7 +96,7 @@ function beginSession(
   if (!row) throw new Error('the eperson who logs in is gone')
   const area = areaOf(clientIp)
   db.run(
-    'INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     uuid,
     row.last_begun,
     method ?? '',
@@ -105,6 +105,7 @@ function beginSession(
     area,
     expires,
     row.session_key,
+    browser,
   )
   limitSessions(db, uuid)
   return row.last_begun
@@ -160,7 +161,7 @@ export function refreshSession(
   if (touchOf(db).run(used, area, expires, event.eperson, begun) === 0) {
     // The session isn't listed: it may be older than the list. It isn't listed again after its end.
     const added = db.run(
-      `INSERT INTO session SELECT uuid, ?, ?, NULL, ?, ?, ?, session_key FROM eperson WHERE uuid = ? AND stamp = ?`,
+      `INSERT INTO session SELECT uuid, ?, ?, NULL, ?, ?, ?, session_key, NULL FROM eperson WHERE uuid = ? AND stamp = ?`,
       begun,
       event.method ?? '',
       used,

@@ -1,4 +1,4 @@
-import { countedEvents, keptVersions, recordEvents, sqliteTables } from '../schema.ts'
+import { countedEvents, keptVersions, recordEvents, sessionBrowsers, sqliteTables } from '../schema.ts'
 
 /**
  * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released,
@@ -124,4 +124,5 @@ export const migrations: readonly string[] = [
   `,
   keptVersions('TEXT', 'INTEGER', 'INTEGER PRIMARY KEY AUTOINCREMENT', ') STRICT'),
   recordEvents,
+  sessionBrowsers('TEXT'),
 ]

@@ -9,7 +9,7 @@ export const sessions = {
   reads: {
     *list({ eperson, sessionKey, ended }) {
       const found = yield* rows<ListedSession>(
-        `SELECT begun, method, network, used, used_network AS "usedNetwork", expires FROM session
+        `SELECT begun, method, browser, network, used, used_network AS "usedNetwork", expires FROM session
          WHERE eperson = $1 AND session_key = $2 ORDER BY begun DESC`,
         eperson.uuid,
         sessionKey,

@@ -264,6 +264,11 @@ export const everybody: Everybody = {
   'fault.index': '{found} ist nicht die Nummer eines Elements, wie [0]. Für jedes Element steht [*].',
   'fault.function':
     'Ein Filter kann keine Funktion vergleichen. Gruppieren Sie die Datensätze, um Anzahlen und Summen zu sehen.',
+  'fault.columns':
+    '„{found}“ gilt für Gruppen. Gruppieren Sie die Datensätze, oder stellen Sie eine Frage mit Spalten, wie letters[year, count()].',
+  'fault.expression':
+    'Dieser reguläre Ausdruck lässt sich nicht lesen: Er ist unvollständig oder enthält etwas, das RE2 nicht kennt.',
+  'fault.list': '{found} ist eine Liste. Für jedes ihrer Elemente steht: {nearest}',
   'fault.brace': 'Diese Klammer schließt nichts. Hierher gehört nur die Bedingung.',
   'fault.field': 'Es gibt kein Feld {name}.',
   'fault.type': '{found} passt nicht: Hierher gehört {type}.',
@@ -634,7 +639,8 @@ export const administration: Administration = {
   'people.added': '{name} hat jetzt ein Konto.',
   'people.added.no-password':
     'Das Konto ist da, aber das Passwort wurde nicht angenommen. Setzen Sie ein anderes.',
-  'people.password.hint': 'Leer: noch kein Passwort. Es kann später gesetzt werden.',
+  'people.password.hint':
+    'Leer: noch kein Passwort, eine Anmeldung gelingt also nur über Einmalanmeldung. Es kann später gesetzt werden.',
   'person.title': 'Person',
   'person.name': 'Name',
   'person.email': 'E-Mail-Adresse',
@@ -644,7 +650,8 @@ export const administration: Administration = {
   'person.state': 'Anmeldung',
   'person.enabled': 'aktiv',
   'person.disabled': 'gesperrt',
-  'person.may-log-in': 'Darf sich anmelden',
+  'person.may-log-in': 'Konto freigeben',
+  'person.no-password': 'ohne Passwort',
   'person.profile': 'Profil',
   'person.set-password': 'Passwort setzen',
   'person.set-password.help': '{name} wird überall abgemeldet. Das bisherige Passwort wird nicht gebraucht.',
@@ -883,8 +890,7 @@ export const administration: Administration = {
     'Sie führen von einem Datensatz zu denen einer anderen Sammlung, die dazugehören.',
   'declare.condition': 'Übliche Bedingung',
   'declare.condition.label': 'Anfragen ohne Bedingung bekommen nur diese Datensätze',
-  'declare.condition.hint': 'Eine Bedingung als JSON-Array. Leer: alle Datensätze.',
-  'declare.condition.json': 'Das ist kein JSON. Schreiben Sie es so: ["=", "state", "active"].',
+  'declare.condition.hint': 'Eine Bedingung in PQL oder als AST. Leer: alle Datensätze.',
   'declare.stale': 'Jemand anders hat das inzwischen geändert.',
   'declare.stale.do': 'Zeigen, was jetzt da ist',
   'relation.to': 'Führt zu',
@@ -1190,6 +1196,8 @@ export const administration: Administration = {
   'metadata.value': 'Wert der Zeile {n}',
   'metadata.language': 'Sprache der Zeile {n}',
   'metadata.remove': 'Zeile {n} entfernen',
+  'metadata.field.choose': 'Feld wählen',
+  'metadata.field.other': 'Ein anderes Feld …',
   'metadata.value.head': 'Wert',
   'metadata.language.head': 'Sprache',
   'metadata.add': 'Wert hinzufügen',

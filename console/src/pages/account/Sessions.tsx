@@ -51,10 +51,18 @@ function List(): JSX.Element {
           <li key={one.id}>
             <div>
               <p>
-                <strong>{one.lastNetwork ?? one.network ?? t('sessions.command-line')}</strong>{' '}
+                <strong>
+                  <bdi>{one.browser ?? one.lastNetwork ?? one.network ?? t('sessions.command-line')}</bdi>
+                </strong>{' '}
                 {one.current && <span class="tag good">{t('sessions.this')}</span>}
               </p>
               <p class="small soft">
+                {one.browser !== null && one.network !== null && (
+                  <>
+                    <bdi>{one.lastNetwork ?? one.network}</bdi>
+                    {' · '}
+                  </>
+                )}
                 {t('sessions.about', {
                   method: tOf('method', one.method),
                   begun: formatTime(one.begun),

@@ -1,5 +1,4 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
@@ -42,14 +41,11 @@ export function Declarations({
 }): JSX.Element {
   const start = valuesOf(tagged)
   const [values, setValues] = useTyped(start)
-  const [unread, setUnread] = useState<string>()
   const set = (change: Partial<Values>) => setValues({ ...values, ...change })
   const { entity, tag } = tagged
   const isSame = JSON.stringify(values) === JSON.stringify(start)
   const work = useWork(async () => {
     const change = changeFrom(start, values)
-    if (!change) return setUnread(a('declare.condition.json'))
-    setUnread(undefined)
     await changeDeclared(entity.name, change, tag)
     toast(a('saved'))
     await loadEntities().catch(() => {})
@@ -111,14 +107,14 @@ export function Declarations({
         <Field
           label={a('declare.condition.label')}
           hint={a('declare.condition.hint')}
-          fault={unread ?? faultAt('defaultCondition')}
+          fault={faultAt('defaultCondition')}
         >
           <input
             class="code-input"
             spellcheck={false}
             autoComplete="off"
             value={values.condition}
-            placeholder='["=", "state", "active"]'
+            placeholder='state = "active"'
             onInput={event => set({ condition: event.currentTarget.value })}
           />
         </Field>
@@ -162,11 +158,10 @@ const Writing = ({ rule }: { readonly rule: string }): JSX.Element => (
   </ul>
 )
 
-/** Returns only the values that changed, or undefined if the condition is not JSON. */
-function changeFrom(before: Values, after: Values): Change | undefined {
+/** Returns only the values that changed. */
+function changeFrom(before: Values, after: Values): Change {
   const isOther = (name: keyof Values) => JSON.stringify(before[name]) !== JSON.stringify(after[name])
   const condition = after.condition.trim()
-  if (condition !== '' && !isJson(condition)) return undefined
   return {
     ...(isOther('description') && { description: after.description.trim() || null }),
     ...(isOther('read') && { read: after.read }),
@@ -174,14 +169,5 @@ function changeFrom(before: Values, after: Values): Change | undefined {
     ...(isOther('relations') && { relations: after.relations }),
     // The condition is sent as text, so that its numbers keep their digits.
     ...(isOther('condition') && { defaultCondition: condition || null }),
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }

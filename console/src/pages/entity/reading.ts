@@ -12,7 +12,7 @@ export interface Refusal {
   /** Line and column, counted from 1; columns are code points. */
   readonly line?: number
   readonly column?: number
-  readonly mistake?: Mistake | 'field' | 'entity' | 'type' | undefined
+  readonly mistake?: Mistake | 'field' | 'entity' | 'type' | 'expression' | 'list' | undefined
   readonly found?: string | undefined
   readonly expected?: readonly string[] | undefined
   readonly legal?: readonly string[] | undefined
@@ -206,9 +206,20 @@ const isPlain = (name: string) => /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name)
 /** @param prefix the part of the query before the condition */
 export function refusalOf({ detail, members }: CarrelProblem, prefix: string): Refusal {
   const { line, column } = members
-  const said = { message: withoutPlace(detail ?? ''), ...detailsOf(members) }
+  const message = withoutPlace(detail ?? '')
+  const said = { message, ...detailsOf(members), ...onlyInWords(message) }
   if (typeof line !== 'number' || typeof column !== 'number') return said
   return { ...said, line, column: Math.max(1, column - (line === 1 ? [...prefix].length : 0)) }
+}
+
+/** Recognizes mistakes that the service tells in a sentence alone. */
+function onlyInWords(message: string): Pick<Refusal, 'mistake' | 'found' | 'nearest'> {
+  if (message.startsWith('The expression "')) return { mistake: 'expression' }
+  const [, list, path] =
+    /(?:because )?"?([^\s"]+)"? is a list(?:\.|, which has no members:) [Ww]rite (\S+\[\*\]\S*) for/.exec(
+      message,
+    ) ?? []
+  return list === undefined ? {} : { mistake: 'list', found: list, nearest: path }
 }
 
 const withoutPlace = (message: string) =>

@@ -94,6 +94,9 @@ export async function asking<T>(
   const before = known.get(key)
   if (before && before.until > performance.now()) throw before.refused
   const misreadAs = condition.trim() === '' ? undefined : misread(entity, condition)
+  // No collection of records leads to itself, so this is the whole query of the page.
+  if (misreadAs === undefined && wholeQuery(entity, condition)?.instead !== undefined)
+    throw new RefusedCondition(entity, condition, { message: '' })
   if (misreadAs) throw new RefusedCondition(entity, condition, misreadAs)
   try {
     return await ask()
@@ -210,7 +213,8 @@ function inOwnWords(
       ? { text: t('fault.type', { found: word, type: t(type) }) }
       : { text: t('fault.quotes', { found: word }), isText: true }
   }
-  if (mistake !== undefined) return { text: t(`fault.${mistake}`, { found }) }
+  if (mistake !== undefined)
+    return { text: t(`fault.${mistake}`, { found: found || word, nearest: nearest ?? '' }) }
   if (expected) {
     if (word !== '' && nearest !== undefined) return { text: t('fault.nearest', { found: word, nearest }) }
     const wanted = expected

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { CarrelProblem, service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
+import { language, t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
@@ -56,6 +56,67 @@ interface RegisteredField {
 const nameOf = ({ element, qualifier, _embedded: { schema } }: RegisteredField) =>
   [schema.prefix, element, ...(qualifier === null ? [] : [qualifier])].join('.')
 
+/** The value of the choice that lets one type a field. No field has this name. */
+const other = '*'
+
+const focus = (element: HTMLElement | null) => element?.focus()
+
+/** A choice among the registered fields by their readable names, with the technical name below. */
+function FieldChoice({
+  label,
+  field,
+  known,
+  onChoose,
+}: {
+  readonly label: string
+  readonly field: string
+  readonly known: readonly string[]
+  readonly onChoose: (field: string) => void
+}): JSX.Element {
+  const [isTyped, setTyped] = useState(false)
+  if (isTyped)
+    return (
+      <input
+        aria-label={label}
+        ref={focus}
+        spellcheck={false}
+        placeholder="dc.title"
+        value={field}
+        onInput={event => onChoose(event.currentTarget.value)}
+      />
+    )
+  const choices = new Set([field, ...known])
+  const sameName = Map.groupBy(choices, name => tOf('metadata', name))
+  const labelOf = (name: string) => {
+    const words = tOf('metadata', name)
+    return (sameName.get(words)?.length ?? 0) > 1 ? `${words} (${name})` : words
+  }
+  const isNamed = (name: string) => Number(tOf('metadata', name) !== name)
+  const sorted = [...choices].toSorted(
+    (one, two) =>
+      isNamed(two) - isNamed(one) ||
+      tOf('metadata', one).localeCompare(tOf('metadata', two), language.value) ||
+      one.localeCompare(two),
+  )
+  return (
+    <div class="field-choice">
+      <select
+        aria-label={label}
+        value={field}
+        onChange={({ currentTarget: { value } }) => (value === other ? setTyped(true) : onChoose(value))}
+      >
+        {sorted.map(name => (
+          <option key={name} value={name}>
+            {name === '' ? a('metadata.field.choose') : labelOf(name)}
+          </option>
+        ))}
+        <option value={other}>{a('metadata.field.other')}</option>
+      </select>
+      {isNamed(field) === 1 && <span class="soft small">{field}</span>}
+    </div>
+  )
+}
+
 /** An editor with one line for each metadata value of an item. */
 export function MetadataEditor({
   tagged,
@@ -97,12 +158,11 @@ export function MetadataEditor({
       <ul class="metadata">
         {lines.map(({ id, field, value, language }, at) => (
           <li key={id}>
-            <input
-              aria-label={a('metadata.field', { n: at + 1 })}
-              list="metadata-fields"
-              spellcheck={false}
-              value={field}
-              onInput={event => set(id, { field: event.currentTarget.value })}
+            <FieldChoice
+              label={a('metadata.field', { n: at + 1 })}
+              field={field}
+              known={known.value ?? []}
+              onChoose={chosen => set(id, { field: chosen })}
             />
             <textarea
               aria-label={a('metadata.value', { n: at + 1 })}
@@ -130,11 +190,6 @@ export function MetadataEditor({
           </li>
         ))}
       </ul>
-      <datalist id="metadata-fields">
-        {known.value?.map(name => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
       {isStale ? <Notice tone="warn">{a('declare.stale')}</Notice> : <ProblemNotice problem={work.problem} />}
       <div class="row">
         <button

@@ -1,3 +1,4 @@
+import { expressionFor } from '../../accents.ts'
 import { service } from '../../api.ts'
 import { pathOf } from '../../entities.ts'
 import type { Requested } from '../request/texts.ts'
@@ -51,12 +52,12 @@ export type ItemOrder = keyof typeof orders
 
 /**
  * @param search words, each of which must appear in the title, the authors, the year, the type or the
- * identifier
+ * identifier, whatever its case and accents are
  */
 export function itemsAsked(search: string, page: number, order: ItemOrder = 'issued') {
   const words = search.split(/\s+/).filter(Boolean).slice(0, 10)
   const condition = words.map(one => {
-    const expression = JSON.stringify(`(?i)${one.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')}`)
+    const expression = JSON.stringify(expressionFor(one))
     return `(${['title', 'authors', 'issued', 'type', 'identifier'].map(name => `${name} ~ ${expression}`).join(' or ')})`
   })
   const query = `items { ${[condition.join(' and '), `order by ${orders[order]}`].filter(Boolean).join(' ')} }`

@@ -1,6 +1,6 @@
 import type { IconNode } from 'lucide'
-import { service } from '../../api.ts'
-import { entities, entityPath } from '../../entities.ts'
+import { expressionFor, plain } from '../../accents.ts'
+import { entities, entityPath, loadPage } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import {
   Archive,
@@ -18,9 +18,9 @@ import {
 import { navigation } from '../../pages.tsx'
 import { withQuery } from '../../router.ts'
 import { eperson, isAdministrator } from '../../session.ts'
-import { type Group, groupPath, groups } from '../groups/groups.ts'
+import { groupPath } from '../groups/groups.ts'
 import { loadItems } from '../items/load.ts'
-import { nameOf, type Person, people, personPath } from '../people/people.ts'
+import { personPath } from '../people/people.ts'
 
 /** A page that can be gone to. */
 export interface Place {
@@ -110,16 +110,16 @@ export const searchFor = (text: string): Shelf => ({
   ],
 })
 
-const plain = (text: string) => text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
-
 /** Finds items, and for administrators people and groups. What can't be searched now is left out. */
 export async function placesFound(text: string, signal: AbortSignal): Promise<readonly Shelf[]> {
-  const search = async <Row>(path: string) =>
-    (
-      await service.value
-        .list<Row>(`${path}/search/byMetadata`, { query: { query: text } })
-        .page(0, most, signal)
-    ).items
+  const words = text.split(/\s+/).filter(Boolean).slice(0, 10)
+  /** Finds rows of a built-in collection in which every word is in one of the fields. @returns readers of their fields */
+  const search = async (entity: string, fields: readonly string[]) => {
+    const wordIn = (word: string) => (field: string) => ['~', field, expressionFor(word)]
+    const condition = ['and', ...words.map(word => ['or', ...fields.map(wordIn(word))])]
+    const { records } = await loadPage(entity, { query: JSON.stringify(condition), limit: most }, signal)
+    return records.map(one => (name: string) => (one[name] === null ? '' : String(one[name])))
+  }
   const shelf = async (title: string, find: () => Promise<readonly Place[]>): Promise<Shelf> => ({
     title,
     places: await find().catch(() => []),
@@ -139,17 +139,17 @@ export async function placesFound(text: string, signal: AbortSignal): Promise<re
   if (isAdministrator.value)
     open.push(
       shelf(t('nav.people'), async () =>
-        (await search<Person>(people)).map(one => ({
-          path: personPath(one.uuid),
-          name: nameOf(one),
-          about: one.email,
+        (await search('epersons', ['first_name', 'last_name', 'email'])).map(of => ({
+          path: personPath(of('uuid')),
+          name: `${of('first_name')} ${of('last_name')}`.trim() || of('email'),
+          about: of('email'),
           icon: Users,
         })),
       ),
       shelf(t('nav.groups'), async () =>
-        (await search<Group>(groups)).map(({ uuid, name }) => ({
-          path: groupPath(uuid),
-          name,
+        (await search('groups', ['name'])).map(of => ({
+          path: groupPath(of('uuid')),
+          name: of('name'),
           icon: UsersRound,
         })),
       ),

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
@@ -12,7 +12,7 @@ import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { readersInWords } from '../entities-admin/rules.ts'
 import { addMember, type Group, groups } from '../groups/groups.ts'
-import { loadItems } from '../items/load.ts'
+import { loadItem, loadItems } from '../items/load.ts'
 import {
   type Access,
   type Asked,
@@ -79,12 +79,15 @@ function Question({
 }): JSX.Element {
   const [values, setValues] = useState(asked)
   const id = useId()
-  // Items are found by their titles; what is asked is the UUID.
+  // Items are found by their titles and identifiers; the service is asked for the UUID.
   const { value: items } = useLoad(
     async signal =>
       values.object.trim().length < 2 ? [] : (await loadItems(values.object, 1, signal)).records,
     [values.object],
   )
+  const uuidOf = (text: string) =>
+    items?.find(({ title, identifier }) => text === titleIn(title, identifier) || text === identifier)
+      ?.uuid ?? text
   const input = (name: keyof Asked, label: string, hint?: string) => (
     <Field label={label} {...(hint ? { hint } : {})}>
       <input
@@ -103,7 +106,7 @@ function Question({
         class="stack form"
         onSubmit={event => {
           event.preventDefault()
-          onAsk(values)
+          onAsk({ ...values, object: uuidOf(values.object.trim()) })
         }}
       >
         <div class="fields">
@@ -115,8 +118,8 @@ function Question({
         </div>
         <datalist id={`${id}-object`}>
           {items?.map(({ uuid, title, identifier }) => (
-            <option key={uuid} value={uuid}>
-              {title ?? identifier}
+            <option key={uuid} value={titleIn(title, identifier)}>
+              {identifier}
             </option>
           ))}
         </datalist>
@@ -149,6 +152,14 @@ function Question({
   )
 }
 
+const titleIn = (title: string | null, identifier: string): string => title ?? identifier
+
+/** The title of an item; the UUID while it isn't known, and for a file. */
+function TitleOf({ uuid }: { readonly uuid: string }): JSX.Element {
+  const { value } = useLoad(signal => loadItem(uuid, signal).catch(() => undefined), [uuid])
+  return <>{value?.title ?? uuid}</>
+}
+
 function Sees({ access }: { readonly access: Access }): JSX.Element {
   const { administrator, items, files, entities, object, record } = access
   const open = entities.filter(({ read, write }) => read.may || write.may)
@@ -168,7 +179,7 @@ function Sees({ access }: { readonly access: Access }): JSX.Element {
   return (
     <div class="stack">
       {administrator && <Notice tone="warn">{a('access.administrator')}</Notice>}
-      {object && <Asking what={object.uuid} {...object} />}
+      {object && <Asking what={<TitleOf uuid={object.uuid} />} {...object} />}
       {record && (
         <Asking what={[tOf('entity', record.entity), record.key ?? []].flat().join(' ')} {...record} />
       )}
@@ -188,7 +199,7 @@ const Asking = ({
   read,
   write,
 }: {
-  readonly what: string
+  readonly what: ComponentChildren
   readonly read: May
   readonly write: May
 }) => (

@@ -19,6 +19,7 @@ import { PersonActions } from './PersonActions.tsx'
 import {
   type AccessToken,
   changePerson,
+  loadHasPassword,
   loadPerson,
   nameOf,
   type Person,
@@ -34,6 +35,7 @@ function PersonPage({
   readonly parameters: { readonly uuid?: string }
 }): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadPerson(uuid, signal), [uuid, who.value])
+  const { value: password } = useLoad(signal => loadHasPassword(uuid, signal), [value])
   const crumbs = [[a('people.title'), href('admin/people')]] as const
   if (problem || !value)
     return (
@@ -47,7 +49,8 @@ function PersonPage({
       crumbs={crumbs}
       lead={
         <>
-          <bdi>{value.email}</bdi> <LoginState person={value} />
+          <bdi>{value.email}</bdi> <LoginState person={value} />{' '}
+          {password === false && <span class="tag">{a('person.no-password')}</span>}
         </>
       }
       actions={<PersonActions person={value} onChange={reload} />}

@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
-import { loadPage } from '../../entities.ts'
+import { loadPage, pathOf } from '../../entities.ts'
 
 /** An eperson as the REST endpoints return it. */
 export type Person = Schemas['Eperson']
@@ -19,6 +19,17 @@ const addressOf = (uuid: string) => `${people}/${encodeURIComponent(uuid)}`
 
 export const loadPerson = (uuid: string, signal: AbortSignal): Promise<Person> =>
   service.value.get<Person>(addressOf(uuid), { signal })
+
+/** True if the person has a password here. Without one, only other ways to log in let them in. */
+export async function loadHasPassword(uuid: string, signal: AbortSignal): Promise<boolean | undefined> {
+  const query = JSON.stringify(['=', 'uuid', uuid])
+  const asked = { query: { query }, signal }
+  const found = await service.value.get<readonly { readonly has_password: boolean }[]>(
+    pathOf('epersons'),
+    asked,
+  )
+  return found[0]?.has_password
+}
 
 export interface NewPerson {
   readonly email: string
