@@ -163,8 +163,8 @@ async function kindsOf(
     if (++size === maxValues) return undefined
   }
   if (size > 0 || isWholeField(found.ref)) return kinds
-  const any = withLimit(planOf(entity, [{ ...ref, path: [] }], null), 1)
-  for await (const _ of rowsOf(entities, any))
+  const some = withLimit(planOf(entity, [{ ...ref, path: [] }], null), 1)
+  for await (const _ of rowsOf(entities, some))
     throw new RelationRefused(
       `no record of ${entity.name} has ${quote(name.slice(entity.name.length + 1))}`,
       place,

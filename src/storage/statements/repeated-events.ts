@@ -1,6 +1,7 @@
 import { networkPrefix } from '../../lib/addresses.ts'
 import { type AuditEvent, detached, isCounted } from '../../model/audit-events.ts'
 import type { Refreshed } from '../sessions.ts'
+import { type CountedObject, eventOfCounts } from './counted-objects.ts'
 import { countFailures } from './keep-trail.ts'
 
 /** Time in ms for which repetitions of an event are counted before their number is written. */
@@ -52,14 +53,7 @@ interface Group {
   writing: Promise<void> | undefined
 }
 
-interface Item {
-  readonly object: string | null
-  readonly clientIp: string | null
-  /** Number of events since the last row. */
-  count: number
-  /** Times of the first and the last of them, in ms since 1970. */
-  first: number
-  last: number
+interface Item extends CountedObject {
   /** Settles when the first row has been written; undefined afterwards. */
   writing: Promise<void> | undefined
 }
@@ -206,7 +200,7 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
     }
     try {
       while (counted.length > 0) {
-        await write(group, eventOfCounts(group, counted.slice(0, mostNamed)), group.used)
+        await write(group, eventOfCounts(group.event, counted.slice(0, mostNamed)), group.used)
         counted = counted.slice(mostNamed)
       }
     } catch (error) {
@@ -269,39 +263,3 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
 /** While acting, the networks are told apart: the eperson may not see them. */
 const groupOf = ({ event, session, eperson, actor, method, reason, clientIp }: AuditEvent): string =>
   `${event}\n${session}\n${eperson}\n${actor}\n${method}\n${actor === eperson ? '' : clientIp}\n${reason}`
-
-/** The event that says how many there were, and of what. */
-function eventOfCounts({ event }: Group, counted: readonly Item[]): AuditEvent {
-  const [one] = counted
-  if (!one) throw new Error('nothing was counted')
-  const objects = numbersOf(counted, ({ object }) => object)
-  const networks = numbersOf(counted, ({ clientIp }) => clientIp)
-  const times = {
-    first: Math.min(...counted.map(item => item.first)),
-    last: Math.max(...counted.map(item => item.last)),
-  }
-  return {
-    ...event,
-    object: objects ? null : one.object,
-    clientIp: networks ? null : one.clientIp,
-    count: counted.reduce((sum, item) => sum + item.count, 0),
-    repeats: {
-      first: new Date(times.first).toISOString(),
-      last: new Date(times.last).toISOString(),
-      ...(objects && { objects }),
-      ...(networks && { networks }),
-    },
-  }
-}
-
-/** @returns the number of events by name; undefined if all have the same one */
-function numbersOf(
-  counted: readonly Item[],
-  nameOf: (item: Item) => string | null,
-): Record<string, number> | undefined {
-  const numbers = new Map<string | null, number>()
-  for (const item of counted) numbers.set(nameOf(item), (numbers.get(nameOf(item)) ?? 0) + item.count)
-  return numbers.size > 1
-    ? Object.fromEntries([...numbers].map(([name, number]) => [name ?? 'unknown', number]))
-    : undefined
-}
