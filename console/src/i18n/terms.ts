@@ -567,6 +567,526 @@ export const administration = {
     'materialized view': { en: 'materialized view', de: 'materialisierte Sicht' },
     'foreign table': { en: 'foreign table', de: 'Fremdtabelle' },
   },
+  /** Subjects of the checks of `carrel doctor`. */
+  check: {
+    settings: { en: 'settings', de: 'Einstellungen' },
+    store: { en: 'store', de: 'Bestand' },
+    https: { en: 'encryption', de: 'Verschlüsselung' },
+    proxy: { en: 'proxy', de: 'Proxy' },
+    browsers: { en: 'browsers', de: 'Browser' },
+    files: { en: 'files', de: 'Dateien' },
+    permissions: { en: 'permissions', de: 'Rechte' },
+    'file system': { en: 'file system', de: 'Dateisystem' },
+    space: { en: 'space', de: 'Platz' },
+    'write-ahead log': { en: 'write-ahead log', de: 'Schreibprotokoll' },
+    schema: { en: 'schema', de: 'Schema' },
+    database: { en: 'database', de: 'Datenbank' },
+    clock: { en: 'clock', de: 'Uhr' },
+    secret: { en: 'secret', de: 'Geheimnis' },
+    sessions: { en: 'sessions', de: 'Sitzungen' },
+    administrator: { en: 'administrator', de: 'Administrator' },
+    backup: { en: 'backup', de: 'Sicherung' },
+    'audit trail': { en: 'audit trail', de: 'Protokoll' },
+    load: { en: 'load', de: 'Last' },
+  },
+  /** Sentences of `carrel doctor`, and what they are made of. The English ones are how they are recognized. */
+  finding: {
+    'less than a day ago': { en: 'less than a day ago', de: 'vor weniger als einem Tag' },
+    '1 day ago': { en: '1 day ago', de: 'vor einem Tag' },
+    '{0} days ago': { en: '{0} days ago', de: 'vor {0} Tagen' },
+    '1 day': { en: '1 day', de: '1 Tag' },
+    '{0} days': { en: '{0} days', de: '{0} Tage' },
+    '1 hour': { en: '1 hour', de: '1 Stunde' },
+    '{0} hours': { en: '{0} hours', de: '{0} Stunden' },
+    '1 minute': { en: '1 minute', de: '1 Minute' },
+    '{0} minutes': { en: '{0} minutes', de: '{0} Minuten' },
+    '1 second': { en: '1 second', de: '1 Sekunde' },
+    '{0} seconds': { en: '{0} seconds', de: '{0} Sekunden' },
+    '1 processor': { en: '1 processor', de: 'einem Prozessor' },
+    '{0} processors': { en: '{0} processors', de: '{0} Prozessoren' },
+    '1 node': { en: '1 node', de: 'einen Knoten' },
+    '{0} nodes': { en: '{0} nodes', de: '{0} Knoten' },
+    'the server': { en: 'the server', de: 'der Server' },
+    'this role': { en: 'this role', de: 'diese Rolle' },
+    'this database': { en: 'this database', de: 'diese Datenbank' },
+    'raise max_connections': { en: 'raise max_connections', de: 'erhöhen Sie max_connections' },
+    'raise it by ALTER ROLE … CONNECTION LIMIT': {
+      en: 'raise it by ALTER ROLE … CONNECTION LIMIT',
+      de: 'erhöhen Sie es mit ALTER ROLE … CONNECTION LIMIT',
+    },
+    'raise it by ALTER DATABASE … CONNECTION LIMIT': {
+      en: 'raise it by ALTER DATABASE … CONNECTION LIMIT',
+      de: 'erhöhen Sie es mit ALTER DATABASE … CONNECTION LIMIT',
+    },
+    'data folder {0}': { en: 'data folder {0}', de: 'Datenordner {0}' },
+    'folder of files {0}': { en: 'folder of files {0}', de: 'Dateiordner {0}' },
+    'a file system of this machine': {
+      en: 'a file system of this machine',
+      de: 'einem Dateisystem dieser Maschine',
+    },
+    'a shared folder of VirtualBox': {
+      en: 'a shared folder of VirtualBox',
+      de: 'ein gemeinsamer Ordner von VirtualBox',
+    },
+    "the store in {0} can't be read: {1}": {
+      en: "the store in {0} can't be read: {1}",
+      de: 'Der Bestand in {0} lässt sich nicht lesen: {1}',
+    },
+    'see whether the settings name the right one, and run the command as the user of the service': {
+      en: 'see whether the settings name the right one, and run the command as the user of the service',
+      de: 'Sehen Sie nach, ob die Einstellungen den richtigen nennen, und führen Sie den Befehl als Benutzer des Dienstes aus.',
+    },
+    'a newer Carrel wrote this store, and this one refuses it': {
+      en: 'a newer Carrel wrote this store, and this one refuses it',
+      de: 'Ein neueres Carrel hat diesen Bestand geschrieben, und dieses lehnt ihn ab',
+    },
+    'use the newer Carrel': { en: 'use the newer Carrel', de: 'Benutzen Sie das neuere Carrel.' },
+    'an older Carrel wrote this store; the next start or command updates it, and the older one can no longer use it then':
+      {
+        en: 'an older Carrel wrote this store; the next start or command updates it, and the older one can no longer use it then',
+        de: 'Ein älteres Carrel hat diesen Bestand geschrieben; der nächste Start oder Befehl bringt ihn auf den neuen Stand, und das ältere kann ihn dann nicht mehr benutzen',
+      },
+    'make a backup first': { en: 'make a backup first', de: 'Machen Sie vorher eine Sicherung.' },
+    'the store has the schema of this Carrel': {
+      en: 'the store has the schema of this Carrel',
+      de: 'Der Bestand hat das Schema dieses Carrel',
+    },
+    'CARREL_TOKEN_SECRET sets the secret; its age is unknown here': {
+      en: 'CARREL_TOKEN_SECRET sets the secret; its age is unknown here',
+      de: 'CARREL_TOKEN_SECRET legt das Geheimnis fest; sein Alter ist hier unbekannt',
+    },
+    'replace it once a year: the new one and a comma before the old one': {
+      en: 'replace it once a year: the new one and a comma before the old one',
+      de: 'Ersetzen Sie es einmal im Jahr: das neue und ein Komma vor dem alten.',
+    },
+    'the secret that signs tokens is {0} old': {
+      en: 'the secret that signs tokens is {0} old',
+      de: 'Das Geheimnis, das Token signiert, ist {0} alt',
+    },
+    '`carrel secret rotate`; nobody is logged out': {
+      en: '`carrel secret rotate`; nobody is logged out',
+      de: '`carrel secret rotate`; niemand wird abgemeldet.',
+    },
+    'CARREL_SESSION_LIFETIME is not set: a token can be refreshed without end': {
+      en: 'CARREL_SESSION_LIFETIME is not set: a token can be refreshed without end',
+      de: 'CARREL_SESSION_LIFETIME ist nicht gesetzt: Ein Token lässt sich ohne Ende verlängern',
+    },
+    'set it to 43200 (12 hours), so that everybody logs in once a day': {
+      en: 'set it to 43200 (12 hours), so that everybody logs in once a day',
+      de: 'Setzen Sie es auf 43200 (12 Stunden), damit sich alle einmal am Tag anmelden.',
+    },
+    'a session ends {0} after its login': {
+      en: 'a session ends {0} after its login',
+      de: 'Eine Sitzung endet nach dieser Zeit: {0}',
+    },
+    '1 enabled administrator': {
+      en: '1 enabled administrator',
+      de: 'Ein Administrator, dessen Konto nicht gesperrt ist',
+    },
+    '{0} enabled administrators': {
+      en: '{0} enabled administrators',
+      de: '{0} Administratoren, deren Konten nicht gesperrt sind',
+    },
+    'there is no enabled administrator': {
+      en: 'there is no enabled administrator',
+      de: 'Es gibt keinen Administrator, dessen Konto nicht gesperrt ist',
+    },
+    'no backup is known; backups by other means are not recorded here': {
+      en: 'no backup is known; backups by other means are not recorded here',
+      de: 'Keine Sicherung ist bekannt; Sicherungen auf anderen Wegen stehen hier nicht',
+    },
+    'make sure that there is one, and that it can be restored': {
+      en: 'make sure that there is one, and that it can be restored',
+      de: 'Sorgen Sie dafür, dass es eine gibt und dass sie sich zurückspielen lässt.',
+    },
+    'the last backup was made {0}': { en: 'the last backup was made {0}', de: 'Letzte Sicherung: {0}' },
+    'make one now, and see why none was made since': {
+      en: 'make one now, and see why none was made since',
+      de: 'Machen Sie jetzt eine, und sehen Sie nach, warum seither keine entstand.',
+    },
+    'events that repeat take {0} of {1} MB': {
+      en: 'events that repeat take {0} of {1} MB',
+      de: 'Ereignisse, die sich wiederholen, belegen {0} von {1} MB',
+    },
+    '{0}; above that, the oldest of them are removed': {
+      en: '{0}; above that, the oldest of them are removed',
+      de: '{0}; darüber werden die ältesten entfernt',
+    },
+    'raise CARREL_EVENTS_SIZE, or export events and prune them (`carrel events`)': {
+      en: 'raise CARREL_EVENTS_SIZE, or export events and prune them (`carrel events`)',
+      de: 'Erhöhen Sie CARREL_EVENTS_SIZE, oder exportieren und kürzen Sie das Protokoll (`carrel events`).',
+    },
+    'CARREL_TRUSTED_PROXIES contains {0}, which is everyone: any client can claim any address in X-Forwarded-For':
+      {
+        en: 'CARREL_TRUSTED_PROXIES contains {0}, which is everyone: any client can claim any address in X-Forwarded-For',
+        de: 'CARREL_TRUSTED_PROXIES enthält {0}, also alle: Jeder Client kann in X-Forwarded-For jede Adresse behaupten',
+      },
+    'name the address of the proxy alone, such as 127.0.0.1': {
+      en: 'name the address of the proxy alone, such as 127.0.0.1',
+      de: 'Nennen Sie nur die Adresse des Proxys, etwa 127.0.0.1.',
+    },
+    'CARREL_TRUSTED_PROXIES contains {0}: any client in that network can claim any address': {
+      en: 'CARREL_TRUSTED_PROXIES contains {0}: any client in that network can claim any address',
+      de: 'CARREL_TRUSTED_PROXIES enthält {0}: Jeder Client in diesem Netz kann jede Adresse behaupten',
+    },
+    'name the addresses of the proxies alone': {
+      en: 'name the addresses of the proxies alone',
+      de: 'Nennen Sie nur die Adressen der Proxys.',
+    },
+    'clients reach Carrel directly at {0}': {
+      en: 'clients reach Carrel directly at {0}',
+      de: 'Clients erreichen Carrel unmittelbar unter {0}',
+    },
+    'CARREL_BASE_URL is {0}, so there is a proxy in front, and CARREL_TRUSTED_PROXIES is empty: every client seems to have the address of the proxy':
+      {
+        en: 'CARREL_BASE_URL is {0}, so there is a proxy in front, and CARREL_TRUSTED_PROXIES is empty: every client seems to have the address of the proxy',
+        de: 'CARREL_BASE_URL ist {0}, also steht ein Proxy davor, und CARREL_TRUSTED_PROXIES ist leer: Jeder Client scheint die Adresse des Proxys zu haben',
+      },
+    'set CARREL_TRUSTED_PROXIES to the address of the proxy': {
+      en: 'set CARREL_TRUSTED_PROXIES to the address of the proxy',
+      de: 'Setzen Sie CARREL_TRUSTED_PROXIES auf die Adresse des Proxys.',
+    },
+    'client addresses are taken from {0}': {
+      en: 'client addresses are taken from {0}',
+      de: 'Adressen der Clients kommen von {0}',
+    },
+    'the proxy must pass the path {0} on unchanged, or every login is 403: {1} then shows {2}': {
+      en: 'the proxy must pass the path {0} on unchanged, or every login is 403: {1} then shows {2}',
+      de: 'Der Proxy muss den Pfad {0} unverändert weitergeben, sonst ist jede Anmeldung 403: {1} zeigt dann {2}',
+    },
+    'Carrel listens on {0}, where clients may get past the proxy and send passwords over plain http': {
+      en: 'Carrel listens on {0}, where clients may get past the proxy and send passwords over plain http',
+      de: 'Carrel lauscht auf {0}, wo Clients am Proxy vorbeikommen und Passwörter über http senden können',
+    },
+    'set CARREL_HOST=127.0.0.1 if the proxy is on this machine; otherwise let only the proxy through the firewall':
+      {
+        en: 'set CARREL_HOST=127.0.0.1 if the proxy is on this machine; otherwise let only the proxy through the firewall',
+        de: 'Setzen Sie CARREL_HOST=127.0.0.1, wenn der Proxy auf dieser Maschine läuft; sonst lassen Sie nur den Proxy durch die Firewall.',
+      },
+    'CARREL_BASE_URL is {0}: cookies are Secure': {
+      en: 'CARREL_BASE_URL is {0}: cookies are Secure',
+      de: 'CARREL_BASE_URL ist {0}: Cookies sind Secure',
+    },
+    'CARREL_BASE_URL is {0}: only this machine can use it': {
+      en: 'CARREL_BASE_URL is {0}: only this machine can use it',
+      de: 'CARREL_BASE_URL ist {0}: Nur diese Maschine kann den Dienst benutzen',
+    },
+    'set it to the public address before others use the service': {
+      en: 'set it to the public address before others use the service',
+      de: 'Setzen Sie es auf die öffentliche Adresse, bevor andere den Dienst benutzen.',
+    },
+    'CARREL_BASE_URL is {0}: passwords and tokens that are sent over http can be read on the network': {
+      en: 'CARREL_BASE_URL is {0}: passwords and tokens that are sent over http can be read on the network',
+      de: 'CARREL_BASE_URL ist {0}: Passwörter und Token, die über http gehen, lassen sich im Netz mitlesen',
+    },
+    'let a proxy terminate TLS, and set CARREL_BASE_URL to https://… (deploy/)': {
+      en: 'let a proxy terminate TLS, and set CARREL_BASE_URL to https://… (deploy/)',
+      de: 'Lassen Sie einen Proxy TLS beenden, und setzen Sie CARREL_BASE_URL auf https://… (deploy/).',
+    },
+    'CARREL_ALLOWED_ORIGINS is empty: browsers may call the API only from pages of {0}': {
+      en: 'CARREL_ALLOWED_ORIGINS is empty: browsers may call the API only from pages of {0}',
+      de: 'CARREL_ALLOWED_ORIGINS ist leer: Browser dürfen die API nur von Seiten von {0} aus benutzen',
+    },
+    'set it to the origin of the user interface if it differs': {
+      en: 'set it to the origin of the user interface if it differs',
+      de: 'Setzen Sie es auf den Ursprung der Oberfläche, wenn er ein anderer ist.',
+    },
+    'pages of {0} can use the API': {
+      en: 'pages of {0} can use the API',
+      de: 'Seiten von {0} können die API benutzen',
+    },
+    "pages of {0} can't call {1}: browsers block http on an https page": {
+      en: "pages of {0} can't call {1}: browsers block http on an https page",
+      de: 'Seiten von {0} können {1} nicht aufrufen: Browser lassen http auf einer https-Seite nicht zu',
+    },
+    'set CARREL_BASE_URL to https://…, with a proxy that terminates TLS': {
+      en: 'set CARREL_BASE_URL to https://…, with a proxy that terminates TLS',
+      de: 'Setzen Sie CARREL_BASE_URL auf https://…, mit einem Proxy, der TLS beendet.',
+    },
+    '{0} is on a different site from {1}: over http cookies are SameSite=Lax, so the CSRF cookie is not sent and every POST is 403':
+      {
+        en: '{0} is on a different site from {1}: over http cookies are SameSite=Lax, so the CSRF cookie is not sent and every POST is 403',
+        de: '{0} ist eine andere Site als {1}: Über http sind Cookies SameSite=Lax, das CSRF-Cookie wird nicht gesendet, und jedes POST ist 403',
+      },
+    'use https, or the same host name for both': {
+      en: 'use https, or the same host name for both',
+      de: 'Benutzen Sie https oder denselben Hostnamen für beide.',
+    },
+    "CARREL_ALLOWED_ORIGINS contains {0}: any program that listens there on a user's machine may act in that user's name":
+      {
+        en: "CARREL_ALLOWED_ORIGINS contains {0}: any program that listens there on a user's machine may act in that user's name",
+        de: 'CARREL_ALLOWED_ORIGINS enthält {0}: Jedes Programm, das dort auf der Maschine eines Benutzers lauscht, kann in dessen Namen handeln',
+      },
+    'remove it if it is left from development': {
+      en: 'remove it if it is left from development',
+      de: 'Entfernen Sie es, wenn es von der Entwicklung übrig ist.',
+    },
+    '{0} in CARREL_ALLOWED_ORIGINS is http: tokens that its pages hold can be read on the network': {
+      en: '{0} in CARREL_ALLOWED_ORIGINS is http: tokens that its pages hold can be read on the network',
+      de: '{0} in CARREL_ALLOWED_ORIGINS ist http: Token in seinen Seiten lassen sich im Netz mitlesen',
+    },
+    'serve the user interface over https': {
+      en: 'serve the user interface over https',
+      de: 'Liefern Sie die Oberfläche über https aus.',
+    },
+    "{0} is on a different site from {1}: browsers that block third-party cookies (Safari; others by choice) don't send the CSRF cookie":
+      {
+        en: "{0} is on a different site from {1}: browsers that block third-party cookies (Safari; others by choice) don't send the CSRF cookie",
+        de: '{0} ist eine andere Site als {1}: Browser, die Cookies Dritter sperren (Safari; andere auf Wunsch), senden das CSRF-Cookie nicht',
+      },
+    'give both host names under one domain, such as ui.example.edu and repo.example.edu': {
+      en: 'give both host names under one domain, such as ui.example.edu and repo.example.edu',
+      de: 'Geben Sie beiden Hostnamen in einer Domain, etwa ui.example.edu und repo.example.edu.',
+    },
+    "other users can't read the {0}": {
+      en: "other users can't read the {0}",
+      de: 'Andere Benutzer können nicht lesen: {0}',
+    },
+    'every user of this machine can change the settings in {0}': {
+      en: 'every user of this machine can change the settings in {0}',
+      de: 'Jeder Benutzer dieser Maschine kann die Einstellungen in {0} ändern',
+    },
+    '{0} has the mode {1}: other users can read the secret, and make tokens of anyone with it and a copy of the store':
+      {
+        en: '{0} has the mode {1}: other users can read the secret, and make tokens of anyone with it and a copy of the store',
+        de: '{0} hat den Modus {1}: Andere Benutzer können das Geheimnis lesen und damit und mit einer Kopie des Bestands Token für jeden machen',
+      },
+    'chmod 600 {0}, then `carrel secret rotate` and `carrel eperson logout --all`: everyone has to log in again':
+      {
+        en: 'chmod 600 {0}, then `carrel secret rotate` and `carrel eperson logout --all`: everyone has to log in again',
+        de: 'chmod 600 {0}, dann `carrel secret rotate` und `carrel eperson logout --all`: Alle müssen sich neu anmelden.',
+      },
+    '{0} has the mode {1}: every user of this machine can change it': {
+      en: '{0} has the mode {1}: every user of this machine can change it',
+      de: '{0} hat den Modus {1}: Jeder Benutzer dieser Maschine kann es ändern',
+    },
+    '{0} has the mode {1}: other users can read accounts and the audit trail': {
+      en: '{0} has the mode {1}: other users can read accounts and the audit trail',
+      de: '{0} hat den Modus {1}: Andere Benutzer können Konten und Protokoll lesen',
+    },
+    '{0} has the mode {1}: every user of this machine can read the files': {
+      en: '{0} has the mode {1}: every user of this machine can read the files',
+      de: '{0} hat den Modus {1}: Jeder Benutzer dieser Maschine kann die Dateien lesen',
+    },
+    '{0} has the mode {1}: every user of this machine can look into it': {
+      en: '{0} has the mode {1}: every user of this machine can look into it',
+      de: '{0} hat den Modus {1}: Jeder Benutzer dieser Maschine kann hineinsehen',
+    },
+    '{0} belongs to user {1}, but carrel.db belongs to user {2}: a command was run as another user than the service':
+      {
+        en: '{0} belongs to user {1}, but carrel.db belongs to user {2}: a command was run as another user than the service',
+        de: '{0} gehört Benutzer {1}, carrel.db aber Benutzer {2}: Ein Befehl lief unter einem anderen Benutzer als der Dienst',
+      },
+    'chown both to the user of the service, and run commands as that user': {
+      en: 'chown both to the user of the service, and run commands as that user',
+      de: 'Geben Sie beide mit chown dem Benutzer des Dienstes, und führen Sie Befehle als dieser Benutzer aus.',
+    },
+    "the {0} is not there, or can't be looked into": {
+      en: "the {0} is not there, or can't be looked into",
+      de: 'Er ist nicht da, oder es lässt sich nicht hineinsehen: {0}',
+    },
+    '{0}: downloads fail': { en: '{0}: downloads fail', de: '{0}. Herunterladen geht nicht' },
+    'mount or restore it, set CARREL_FILES to where it is, or run the command as the user of the service': {
+      en: 'mount or restore it, set CARREL_FILES to where it is, or run the command as the user of the service',
+      de: 'Hängen Sie ihn ein oder spielen Sie ihn zurück, setzen Sie CARREL_FILES dorthin, wo er ist, oder führen Sie den Befehl als Benutzer des Dienstes aus.',
+    },
+    'the first ingest makes it; nodes of one service must share it': {
+      en: 'the first ingest makes it; nodes of one service must share it',
+      de: 'Die erste Aufnahme legt ihn an; Knoten eines Dienstes müssen ihn teilen.',
+    },
+    'the {0} is in memory: it is gone when the machine restarts': {
+      en: 'the {0} is in memory: it is gone when the machine restarts',
+      de: 'Im Arbeitsspeicher, also nach einem Neustart der Maschine weg: {0}',
+    },
+    'move it to a disk': { en: 'move it to a disk', de: 'Verschieben Sie ihn auf eine Platte.' },
+    "the {0} is on a network ({1}): locks don't hold there, and the store will be damaged": {
+      en: "the {0} is on a network ({1}): locks don't hold there, and the store will be damaged",
+      de: 'In einem Netz ({1}), wo Sperren nicht gelten und der Bestand Schaden nimmt: {0}',
+    },
+    'move it to a disk of this machine; for several machines use PostgreSQL (docs/deployment.md)': {
+      en: 'move it to a disk of this machine; for several machines use PostgreSQL (docs/deployment.md)',
+      de: 'Verschieben Sie ihn auf eine Platte dieser Maschine; für mehrere Maschinen nehmen Sie PostgreSQL (docs/deployment.md).',
+    },
+    'the {0} is on a file system in user space (FUSE)': {
+      en: 'the {0} is on a file system in user space (FUSE)',
+      de: 'In einem Dateisystem im Benutzerraum (FUSE): {0}',
+    },
+    "make sure that it isn't on a network, and that it has POSIX locks and shared memory": {
+      en: "make sure that it isn't on a network, and that it has POSIX locks and shared memory",
+      de: 'Sorgen Sie dafür, dass es nicht in einem Netz liegt und POSIX-Sperren und gemeinsamen Speicher hat.',
+    },
+    'the {0} is on {1}': { en: 'the {0} is on {1}', de: 'Der {0} liegt auf {1}' },
+    '{0} of {1} are free for the {2}': {
+      en: '{0} of {1} are free for the {2}',
+      de: '{0} von {1} sind frei: {2}',
+    },
+    'make room: when the disk is full, whatever writes is answered with 503': {
+      en: 'make room: when the disk is full, whatever writes is answered with 503',
+      de: 'Schaffen Sie Platz: Ist die Platte voll, bekommt alles, was schreibt, 503.',
+    },
+    'only {0} of {1} inodes are free for {2}: no more files can be made when they are used up': {
+      en: 'only {0} of {1} inodes are free for {2}: no more files can be made when they are used up',
+      de: 'Nur {0} von {1} Inodes sind frei für {2}: Sind sie aufgebraucht, lassen sich keine Dateien mehr anlegen',
+    },
+    'remove small files, or recreate the file system with more inodes': {
+      en: 'remove small files, or recreate the file system with more inodes',
+      de: 'Entfernen Sie kleine Dateien, oder legen Sie das Dateisystem mit mehr Inodes neu an.',
+    },
+    '{0} has grown to {1}: something keeps an old snapshot, such as `carrel backup` or another program that reads the store':
+      {
+        en: '{0} has grown to {1}: something keeps an old snapshot, such as `carrel backup` or another program that reads the store',
+        de: '{0} ist auf {1} gewachsen: Etwas hält einen alten Stand fest, etwa `carrel backup` oder ein anderes Programm, das den Bestand liest',
+      },
+    'restart the service to shrink it; if it grows again, look for what reads the store for long': {
+      en: 'restart the service to shrink it; if it grows again, look for what reads the store for long',
+      de: 'Starten Sie den Dienst neu, dann schrumpft es; wächst es wieder, suchen Sie, was den Bestand lange liest.',
+    },
+    '{0} is {1} MiB': { en: '{0} is {1} MiB', de: '{0} hat {1} MiB' },
+    "this clock is {0} behind the database's: if nodes differ like that, short-lived tokens fail": {
+      en: "this clock is {0} behind the database's: if nodes differ like that, short-lived tokens fail",
+      de: 'Diese Uhr geht gegenüber der der Datenbank {0} nach: Weichen Knoten so voneinander ab, gelten kurzlebige Token nicht',
+    },
+    "this clock is {0} ahead of the database's: if nodes differ like that, short-lived tokens fail": {
+      en: "this clock is {0} ahead of the database's: if nodes differ like that, short-lived tokens fail",
+      de: 'Diese Uhr geht gegenüber der der Datenbank {0} vor: Weichen Knoten so voneinander ab, gelten kurzlebige Token nicht',
+    },
+    'set the clock by NTP on every machine (timedatectl set-ntp true)': {
+      en: 'set the clock by NTP on every machine (timedatectl set-ntp true)',
+      de: 'Stellen Sie die Uhr auf jeder Maschine durch NTP (timedatectl set-ntp true).',
+    },
+    "this clock and the database's agree within a second": {
+      en: "this clock and the database's agree within a second",
+      de: 'Diese Uhr und die der Datenbank gehen auf eine Sekunde gleich',
+    },
+    "this clock is {0} behind the newest event of the audit trail: it was set back, or a node's clock is ahead. Events may be in the wrong order, and access rules with a date may hold too long":
+      {
+        en: "this clock is {0} behind the newest event of the audit trail: it was set back, or a node's clock is ahead. Events may be in the wrong order, and access rules with a date may hold too long",
+        de: 'Diese Uhr geht gegenüber dem neuesten Ereignis im Protokoll {0} nach: Sie wurde zurückgestellt, oder die Uhr eines Knotens geht vor. Ereignisse können in falscher Reihenfolge stehen, und Zugriffsregeln mit einem Datum zu lange gelten',
+      },
+    'this clock is not behind the audit trail': {
+      en: 'this clock is not behind the audit trail',
+      de: 'Diese Uhr geht gegenüber dem Protokoll nicht nach',
+    },
+    'CARREL_PASSWORD_CONCURRENCY is {0}, on a machine with {1}: a burst of logins takes all of them, and other requests wait':
+      {
+        en: 'CARREL_PASSWORD_CONCURRENCY is {0}, on a machine with {1}: a burst of logins takes all of them, and other requests wait',
+        de: 'CARREL_PASSWORD_CONCURRENCY ist {0}, auf einer Maschine mit {1}: Viele Anmeldungen zugleich nehmen alle, und andere Anfragen warten',
+      },
+    'set {0}=automatic, or leave it out': {
+      en: 'set {0}=automatic, or leave it out',
+      de: 'Setzen Sie {0}=automatic, oder lassen Sie es weg.',
+    },
+    'CARREL_PASSWORD_QUEUE is {0}: the last login in a full queue waits for about {1} s': {
+      en: 'CARREL_PASSWORD_QUEUE is {0}: the last login in a full queue waits for about {1} s',
+      de: 'CARREL_PASSWORD_QUEUE ist {0}: Die letzte Anmeldung in einer vollen Schlange wartet etwa {1} s',
+    },
+    'set it to {0} or less: a client that gets 503 tries again': {
+      en: 'set it to {0} or less: a client that gets 503 tries again',
+      de: 'Setzen Sie es auf {0} oder weniger: Ein Client, der 503 bekommt, versucht es noch einmal.',
+    },
+    'CARREL_WORKERS is {0}, on a machine with {1}: more threads only cost memory': {
+      en: 'CARREL_WORKERS is {0}, on a machine with {1}: more threads only cost memory',
+      de: 'CARREL_WORKERS ist {0}, auf einer Maschine mit {1}: Mehr Threads kosten nur Arbeitsspeicher',
+    },
+    "CARREL_CACHE_SIZE is {0} MB, more than half of this machine's memory": {
+      en: "CARREL_CACHE_SIZE is {0} MB, more than half of this machine's memory",
+      de: 'CARREL_CACHE_SIZE ist {0} MB, mehr als die Hälfte des Arbeitsspeichers',
+    },
+    'set it to a quarter of the memory or less': {
+      en: 'set it to a quarter of the memory or less',
+      de: 'Setzen Sie es auf ein Viertel des Arbeitsspeichers oder weniger.',
+    },
+    'threads, queues and cache fit {0}': {
+      en: 'threads, queues and cache fit {0}',
+      de: 'Threads, Schlangen und Zwischenspeicher passen zu {0}',
+    },
+    'PostgreSQL {0} is too old': { en: 'PostgreSQL {0} is too old', de: 'PostgreSQL {0} ist zu alt' },
+    'use PostgreSQL 14 or newer': {
+      en: 'use PostgreSQL 14 or newer',
+      de: 'Benutzen Sie PostgreSQL 14 oder neuer.',
+    },
+    'create the database with ENCODING UTF8, and copy the store there': {
+      en: 'create the database with ENCODING UTF8, and copy the store there',
+      de: 'Legen Sie die Datenbank mit ENCODING UTF8 an, und kopieren Sie den Bestand dorthin.',
+    },
+    'PostgreSQL {0}': { en: 'PostgreSQL {0}', de: 'PostgreSQL {0}' },
+    'the server has {0}: what was acknowledged may be lost when it fails': {
+      en: 'the server has {0}: what was acknowledged may be lost when it fails',
+      de: 'Der Server hat {0}: Bestätigtes kann verloren gehen, wenn er ausfällt',
+    },
+    'set it to on in postgresql.conf': {
+      en: 'set it to on in postgresql.conf',
+      de: 'Setzen Sie es in postgresql.conf auf on.',
+    },
+    "the connection to {0} is not encrypted: passwords' hashes and the signing secret cross the network": {
+      en: "the connection to {0} is not encrypted: passwords' hashes and the signing secret cross the network",
+      de: 'Die Verbindung zu {0} ist nicht verschlüsselt: Passwort-Hashes und das Geheimnis gehen durch das Netz',
+    },
+    'add ?sslmode=verify-full to CARREL_DATABASE_URL': {
+      en: 'add ?sslmode=verify-full to CARREL_DATABASE_URL',
+      de: 'Fügen Sie CARREL_DATABASE_URL ?sslmode=verify-full an.',
+    },
+    'a node opens up to {0} connections, and the limit of {1} is {2}: room for {3}': {
+      en: 'a node opens up to {0} connections, and the limit of {1} is {2}: room for {3}',
+      de: 'Ein Knoten öffnet bis zu {0} Verbindungen, die Grenze ({1}) ist {2}: Platz für {3}',
+    },
+    'a node opens up to {0} connections, and the limit of {1} is {2}': {
+      en: 'a node opens up to {0} connections, and the limit of {1} is {2}',
+      de: 'Ein Knoten öffnet bis zu {0} Verbindungen, die Grenze ({1}) ist {2}',
+    },
+    'set CARREL_DATABASE_POOL_SIZE to {0} or less, or {1}': {
+      en: 'set CARREL_DATABASE_POOL_SIZE to {0} or less, or {1}',
+      de: 'Setzen Sie CARREL_DATABASE_POOL_SIZE auf {0} oder weniger, oder {1}.',
+    },
+    '{0} of {1} connections of {2} are in use': {
+      en: '{0} of {1} connections of {2} are in use',
+      de: '{0} von {1} Verbindungen sind in Gebrauch ({2})',
+    },
+    '{0}, or lower CARREL_DATABASE_POOL_SIZE on every node': {
+      en: '{0}, or lower CARREL_DATABASE_POOL_SIZE on every node',
+      de: '{0}, oder senken Sie CARREL_DATABASE_POOL_SIZE auf jedem Knoten.',
+    },
+    "the replica can't be read: {0}; the primary answers for it": {
+      en: "the replica can't be read: {0}; the primary answers for it",
+      de: 'Die Replik lässt sich nicht lesen: {0}; die primäre Datenbank antwortet für sie',
+    },
+    "the replica can't be used: {0}": {
+      en: "the replica can't be used: {0}",
+      de: 'Die Replik lässt sich nicht benutzen: {0}',
+    },
+    'correct CARREL_DATABASE_REPLICA_URL, or leave it out': {
+      en: 'correct CARREL_DATABASE_REPLICA_URL, or leave it out',
+      de: 'Berichtigen Sie CARREL_DATABASE_REPLICA_URL, oder lassen Sie es weg.',
+    },
+    '{0}: lists of epersons, groups and events are stale': {
+      en: '{0}: lists of epersons, groups and events are stale',
+      de: '{0}: Listen von Personen, Gruppen und Ereignissen sind veraltet',
+    },
+    '{0}, its newest change {1} s old': {
+      en: '{0}, its newest change {1} s old',
+      de: '{0}, ihre neueste Änderung ist {1} s alt',
+    },
+    'the replica is {0} bytes behind': {
+      en: 'the replica is {0} bytes behind',
+      de: 'Die Replik liegt {0} Byte zurück',
+    },
+    'check whether replay is paused or a long query holds it up (pg_stat_wal_receiver on the replica)': {
+      en: 'check whether replay is paused or a long query holds it up (pg_stat_wal_receiver on the replica)',
+      de: 'Sehen Sie nach, ob das Nachspielen angehalten ist oder eine lange Abfrage es aufhält (pg_stat_wal_receiver auf der Replik).',
+    },
+    'the replica has all that the primary has': {
+      en: 'the replica has all that the primary has',
+      de: 'Die Replik hat alles, was die primäre Datenbank hat',
+    },
+    'correct it: Carrel does not start like this': {
+      en: 'correct it: Carrel does not start like this',
+      de: 'Berichtigen Sie es: So startet Carrel nicht.',
+    },
+    'docs/sso.md explains the setting; `carrel sso check` repeats this part': {
+      en: 'docs/sso.md explains the setting; `carrel sso check` repeats this part',
+      de: 'docs/sso.md erklärt die Einstellung; `carrel sso check` wiederholt diesen Teil.',
+    },
+  },
   /** Queues of the service. */
   queue: {
     passwords: { en: 'passwords', de: 'Passwörter' },

@@ -63,11 +63,13 @@ function List(): JSX.Element {
                     {' · '}
                   </>
                 )}
-                {t('sessions.about', {
-                  method: tOf('method', one.method),
-                  begun: formatTime(one.begun),
-                  used: formatAgo(one.lastUsed),
-                })}
+                <span>
+                  {t('sessions.about', {
+                    method: tOf('method', one.method),
+                    begun: formatTime(one.begun),
+                    used: formatAgo(one.lastUsed),
+                  })}
+                </span>
               </p>
             </div>
             {!one.current && (

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { a } from '../../i18n/admin.ts'
+import { a, aOf, findingOf } from '../../i18n/admin.ts'
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import type { Finding, Report } from './system.ts'
@@ -36,6 +36,12 @@ export function Findings({ report: { findings } }: { readonly report: Report }):
   )
 }
 
+/** A sentence of the service in the language of the page, or in English where there is no other. */
+function Sentence({ of: text }: { readonly of: string }): JSX.Element {
+  const said = findingOf(text)
+  return said === undefined ? <bdi lang="en">{text}</bdi> : <bdi>{said}</bdi>
+}
+
 const List = ({ findings }: { readonly findings: readonly Finding[] }): JSX.Element | null =>
   findings.length === 0 ? null : (
     <ul class="finding-list">
@@ -45,13 +51,13 @@ const List = ({ findings }: { readonly findings: readonly Finding[] }): JSX.Elem
           <div>
             <p>
               <strong>
-                <bdi>{about}</bdi>
+                <bdi>{aOf('check', about)}</bdi>
               </strong>{' '}
-              <bdi>{what}</bdi>
+              <Sentence of={what} />
             </p>
             {advice && (
               <p class="soft">
-                <bdi>{advice}</bdi>
+                <Sentence of={advice} />
               </p>
             )}
           </div>
