@@ -287,10 +287,34 @@ export function withRelated(world: World, tables: readonly string[]): World {
       const pairs = fields.map(pair => [pair[side], pair[1 - side]] as [string, string])
       if (!entity || !other?.key.every(name => pairs.some(([, theirs]) => theirs === name))) continue
       const known = entities.get(entity.name) ?? entity
-      const isMixed = tables.includes(entity.name) !== tables.includes(other.name)
-      entities.set(entity.name, { ...known, ...joined(known, other, pairs, isMixed) })
+      const isTable = tables.includes(entity.name)
+      const isMixed = isTable !== tables.includes(other.name)
+      entities.set(entity.name, {
+        ...known,
+        ...joined(known, isMixed && isTable ? asStored(other) : other, pairs, isMixed),
+      })
     }
   return { ...world, entities }
+}
+
+/**
+ * An imported entity as a table of PostgreSQL sees it: without instants of more than 6 digits and texts that it can't
+ * hold, and, for the sake of brevity, without JSON, in which it would replace such texts.
+ */
+function asStored(entity: KnownEntity): KnownEntity {
+  const fields = entity.fields.filter(({ type }) => type !== 'json')
+  const isStorable = (type: string, value: Json) =>
+    type === 'date-time'
+      ? /T\d\d:\d\d:[0-5]\d(\.\d{1,6}0*)?(Z|[+-]\d\d:\d\d)$/i.test(textOf(value).replace(' ', 'T'))
+      : type !== 'text' || (!textOf(value).includes('\0') && textOf(value).isWellFormed())
+  const records = entity.records.map((record): JsonObject => {
+    const kept = fields.flatMap(({ name, type }) => {
+      const value = record.members.get(name)
+      return value && (value.kind === 'null' || isStorable(type, value)) ? [[name, value] as const] : []
+    })
+    return { ...record, members: new Map(kept) }
+  })
+  return { ...entity, fields, records }
 }
 
 function joined(
