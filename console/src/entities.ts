@@ -30,6 +30,22 @@ export const isSortable = ({ sortable, list }: EntityField): boolean => sortable
 
 export const keyOf = ({ key }: Entity): readonly string[] => [key].flat() as readonly string[]
 
+/**
+ * Adds the fields of entities to one record of which each record belongs, by the names that queries give them, such as
+ * `artists.name`.
+ */
+export function withRelated(entity: Entity, all: readonly Entity[]): Entity {
+  const related = (entity.relations ?? []).flatMap(({ fields, to }) => {
+    const other = all.find(one => one.name === to.entity)
+    const isList = (name: string) => entity.fields.some(one => one.name === name && one.list)
+    const isUnique = (name: string) => other?.fields.some(one => one.name === name && one.unique)
+    const isOne = other && (keyOf(other).every(name => to.fields.includes(name)) || to.fields.some(isUnique))
+    if (!isOne || fields.some(isList)) return []
+    return other.fields.map(field => ({ ...field, name: `${other.name}.${field.name}` }))
+  })
+  return related.length === 0 ? entity : { ...entity, fields: [...entity.fields, ...related] }
+}
+
 /** Returns the key's values as strings, the form in which the client takes them. */
 export const keyIn = (entity: Entity, record: DataRecord): readonly string[] =>
   keyOf(entity).map(name => String(record[name]))

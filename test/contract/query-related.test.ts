@@ -24,6 +24,13 @@ const artworks = [
   { id: 6, title: 'Door', artist: 3, year: 1999 },
 ]
 
+const works = [
+  { id: 1, data: { artist: 1 }, makers: [{ id: 2 }] },
+  { id: 2, data: { artist: '1' }, makers: [{ id: 2 }, { id: 3 }] },
+  { id: 3, data: { artist: [1] }, makers: [] },
+  { id: 4, data: null, makers: null },
+]
+
 const relateBy = (
   { storage }: Service,
   from: string,
@@ -85,6 +92,17 @@ for (const engine of engines)
         (await rows('notes[id, labels.id]{}')).map(row => row['labels.id']),
         [1, 2, 1, null],
       )
+    })
+
+    test('Q34 a relation by a path into JSON leads to one record, and one by the elements of a list does not', async t => {
+      const service = await startService(t, { engine })
+      await service.addRecords('artists', 'id', artists)
+      await service.addRecords('works', 'id', works)
+      await relateBy(service, 'works', ['data.artist'], 'artists', ['id'])
+      const { refused } = asking(service.client())
+      await followsPath(asking(service.client()))
+      await relateBy(service, 'works', ['makers[*].id'], 'artists', ['id'])
+      assert.match((await refused('works[artists.name]{}')).detail, /"artists\.name" may have many values/)
     })
 
     test('Q34 a change of the related record is seen at once, also by a list with an entity tag', async t => {
@@ -195,6 +213,17 @@ test('Q34 a field of a related entity is shown, compared, grouped, counted and s
   await looksUp(asking(service.client()))
 })
 
+test('Q34 a relation by a path into JSON of a table leads to one record', async t => {
+  const { service } = await withTables(
+    t,
+    `${tables} CREATE TABLE works (id integer PRIMARY KEY, data json, makers json); ${inserts('works', works)}`,
+  )
+  await exposeIn(service, 'works')
+  await exposeIn(service, 'artists')
+  await relateBy(service, 'works', ['data.artist'], 'artists', ['id'])
+  await followsPath(asking(service.client()))
+})
+
 for (const exposed of ['artists', 'artworks'])
   test(`Q34 a field of a related entity is shown, compared, grouped, counted and sorted by, of records and tables (${exposed} are a table)`, async t => {
     const { service } = await withTables(t, tables)
@@ -218,6 +247,12 @@ const inserts = (table: string, records: readonly object[]) =>
 const tables = `CREATE TABLE artists (id integer PRIMARY KEY, name text, gender text, born integer, notes jsonb);
   CREATE TABLE artworks (id integer PRIMARY KEY, title text, artist integer, year integer);
   ${inserts('artists', artists)} ${inserts('artworks', artworks)}`
+
+async function followsPath({ rows }: ReturnType<typeof asking>): Promise<void> {
+  const names = (await rows('works[id, artists.name]{}')).map(row => row['artists.name'])
+  assert.deepEqual(names, ['Ruth', null, null, null])
+  assert.deepEqual(await rows('works[id]{artists.born = 1880}'), [{ id: 1 }])
+}
 
 async function looksUp({ rows, refused }: ReturnType<typeof asking>): Promise<void> {
   const column = (query: string, name: string) => rows(query).then(all => all.map(row => row[name]))

@@ -130,9 +130,10 @@ function addColumns(
   return { table: { ...table, name }, cells }
 }
 
+/** The kinds of values in rows that were read before. Integers of imported records have any number of digits. */
 const kindOf: Readonly<Record<FieldType, Cell['kind']>> = {
   text: 'text',
-  integer: 'integer',
+  integer: 'number',
   number: 'number',
   boolean: 'boolean',
   'date-time': 'time',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Kind } from './oracle.ts'
 import { bucketOf, bucketsBy } from './query-functions.ts'
-import { type KnownEntity, knownEntity, type World } from './query-oracle.ts'
+import { type KnownEntity, knownEntity, ownFields, type World } from './query-oracle.ts'
 import { searched } from './query-search.ts'
 import { placeOf, textOf, valueAt } from './query-values.ts'
 import { type Json, readJson } from './raw-json.ts'
@@ -35,7 +35,7 @@ const mostPaths = 12
 
 /** Returns all fields, and paths into those that are JSON. */
 export function subjectsOf({ fields, records }: KnownEntity): readonly Subject[] {
-  return fields.flatMap(({ name, type, list }) => {
+  return fields.flatMap(({ name, type, list, related }) => {
     const values = records.flatMap(({ members }) => valueAt(members, { name, path: [], type }) ?? [])
     const whole = { name, type, values }
     if (type !== 'json') return [whole]
@@ -51,7 +51,7 @@ export function subjectsOf({ fields, records }: KnownEntity): readonly Subject[]
       values: [],
     }))
     const ofElements = [`${name}[*]`, `${name}.list[*]`, `${name}.os[*].family`, `${name}[*][*]`]
-      .slice(0, list ? 1 : 4)
+      .slice(0, related ? 0 : list ? 1 : 4)
       .map((path): Subject => {
         const place = placeOf(path, fields)
         return { name: path, type, values: records.flatMap(({ members }) => valueAt(members, place) ?? []) }
@@ -320,8 +320,10 @@ function twoFields(entity: KnownEntity): fc.Arbitrary<Ast> {
 }
 
 /** A text search. */
-export function match({ fields }: KnownEntity): fc.Arbitrary<Ast> {
-  const texts = fields.flatMap(({ name, type }) => (type === 'text' || type === 'json' ? [name] : []))
+export function match(entity: KnownEntity): fc.Arbitrary<Ast> {
+  const texts = ownFields(entity).flatMap(({ name, type }) =>
+    type === 'text' || type === 'json' ? [name] : [],
+  )
   const where = fc.oneof(
     fc.constant<Ast>('*'),
     fc.constantFrom<Ast>(...texts),

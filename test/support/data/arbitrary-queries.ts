@@ -13,7 +13,7 @@ import {
 } from './arbitrary-conditions.ts'
 import type { Kind } from './oracle.ts'
 import { masks } from './query-functions.ts'
-import type { KnownEntity, World } from './query-oracle.ts'
+import { type KnownEntity, ownFields, type World } from './query-oracle.ts'
 import { type AskedPage, answerOf } from './query-oracle-rows.ts'
 import { readJson } from './raw-json.ts'
 
@@ -49,8 +49,10 @@ function anyQuery(world: World): fc.Arbitrary<AskedQuery> {
     )
 }
 
-const namesOf = ({ fields }: KnownEntity) =>
-  fields.filter(one => one.sortable !== false).map(({ name }) => name)
+const namesOf = (entity: KnownEntity) =>
+  ownFields(entity)
+    .filter(one => one.sortable !== false)
+    .map(({ name }) => name)
 
 /** Queries that sort by relevance or show it. */
 function ofSearches(entity: KnownEntity): fc.Arbitrary<AskedQuery> {

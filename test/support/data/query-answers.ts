@@ -3,7 +3,7 @@ import type { Ast } from './arbitrary-conditions.ts'
 import { printAst } from './arbitrary-conditions.ts'
 import type { AskedQuery } from './arbitrary-queries.ts'
 import type { Kind } from './oracle.ts'
-import type { KnownEntity, KnownRelation, World } from './query-oracle.ts'
+import { type KnownEntity, type KnownRelation, type World, withRelated } from './query-oracle.ts'
 import type { Answer, AskedPage, Cell } from './query-oracle-rows.ts'
 import { tableNames } from './query-tables.ts'
 import { identity } from './query-values.ts'
@@ -70,7 +70,7 @@ export async function worldOf(
     const known = isTable ? fields.map(field => ({ ...field, keepsZeros: true })) : fields
     entities.set(name, { name, key: [key].flat(), fields: known, records })
   }
-  return { entities, relations }
+  return withRelated({ entities, relations }, tables)
 }
 
 /** Entities that are tables of the database: exposed ones, and those that are built in. */

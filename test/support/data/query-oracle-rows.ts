@@ -5,6 +5,7 @@ import {
   type InnerRow,
   type KnownEntity,
   knownEntity,
+  ownFields,
   partsOf,
   type Row,
   type World,
@@ -77,7 +78,7 @@ export function answerOf(
       descending: one.order?.toLowerCase() === 'desc',
     })) ?? partsOf(partsOf(clause('order_by'))[1]).map(entryOf)
   const known = knownEntity(world, name)
-  const isPlain = order.every(({ by }) => known.fields.some(field => field.name === textOf(by)))
+  const isPlain = order.every(({ by }) => ownFields(known).some(field => field.name === textOf(by)))
   const rows = madeRows(world, known, body ?? undefined, isPlain)
   const sorted = rows.toSorted((one, other) => compareRows(one, other, order))
   const number = (operator: string) => {
@@ -192,11 +193,11 @@ function madeRows(world: World, entity: KnownEntity, body: Json | undefined, isP
   return isDistinct ? distinctRows(rows) : rows
 }
 
-function columnsOf(chosen: Json, { fields }: KnownEntity): readonly (readonly [string, Source])[] {
+function columnsOf(chosen: Json, entity: KnownEntity): readonly (readonly [string, Source])[] {
   const isList = chosen.kind === 'array' && operatorOf(chosen) !== 'function'
   const nodes = isList ? chosen.items : [chosen]
   const sources =
-    nodes.length === 0 ? fields.map(({ name }) => sourceOf(textNode(name))) : nodes.map(sourceOf)
+    nodes.length === 0 ? ownFields(entity).map(({ name }) => sourceOf(textNode(name))) : nodes.map(sourceOf)
   const counts = new Map<string, number>()
   return sources.map(source => {
     const count = (counts.get(source.name) ?? 0) + 1
@@ -206,9 +207,9 @@ function columnsOf(chosen: Json, { fields }: KnownEntity): readonly (readonly [s
 }
 
 function wholeRecord(record: Ranked, entity: KnownEntity): Made {
-  const cells = new Map(
-    [...record.keys()].map(name => [name, scalar(textNode(name), record, entity, true)] as const),
-  )
+  const related = new Set(entity.fields.flatMap(field => (field.related ? [field.name] : [])))
+  const names = [...record.keys()].filter(name => !related.has(name))
+  const cells = new Map(names.map(name => [name, scalar(textNode(name), record, entity, true)] as const))
   return { cells, value: by => scalar(by, record, entity, true), last: keyOf(record, entity) }
 }
 
@@ -217,8 +218,12 @@ const textNode = (text: string): Json => ({ kind: 'text', raw: JSON.stringify(te
 const keyOf = (record: Ranked, entity: KnownEntity): readonly Cell[] =>
   entity.key.map(name => scalar(textNode(name), record, entity, true))
 
-function scalar(node: Json, record: Ranked, { fields }: KnownEntity, exact: boolean): Cell {
+function scalar(node: Json, record: Ranked, entity: KnownEntity, isExact: boolean): Cell {
+  const { fields } = entity
   const [, called, field, mask] = node.kind === 'array' ? partsOf(node) : [undefined, node]
+  // Equal values of several related records share one way to write them, unless both entities are tables.
+  const related = fields.find(one => one.related && node.kind === 'text' && node.text.startsWith(one.name))
+  const exact = isExact && (!related || [entity.name, related.related ?? ''].every(one => tables.has(one)))
   if (textOf(called as Json) === 'relevance')
     return { type: 'number', json: { kind: 'number', raw: String(record.relevance) }, exact }
   if (node.kind === 'array' && isComputed(node)) {

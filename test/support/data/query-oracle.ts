@@ -31,12 +31,18 @@ export interface KnownEntity {
   readonly key: readonly string[]
   readonly fields: readonly (RawField & {
     readonly sortable?: boolean
+    readonly collation?: string
     readonly list?: boolean
     readonly keepsZeros?: boolean
+    /** The entity of a field of the related record, which lists of whole records don't show. */
+    readonly related?: string
   })[]
-  /** The records as a plain list shows them. */
+  /** The records as a plain list shows them, and fields of related records. */
   readonly records: readonly JsonObject[]
 }
+
+export const ownFields = ({ fields }: Pick<KnownEntity, 'fields'>): KnownEntity['fields'] =>
+  fields.filter(({ related }) => !related)
 
 export interface KnownRelation {
   readonly entities: readonly [string, string]
@@ -267,6 +273,90 @@ function areEqual(place: Place, value: Json | undefined, otherType: Place['type'
   const wanted = canonical(typed(otherType, other))
   const all = type === 'json' ? alternatives(place, value) : [typed(type, value)]
   return all.some(one => canonical(one) === wanted)
+}
+
+/**
+ * Adds the fields of those records to which records belong: of an entity of which the relation has the key.
+ * @param tables the entities that are tables, the others being imported
+ */
+export function withRelated(world: World, tables: readonly string[]): World {
+  const entities = new Map(world.entities)
+  for (const { entities: names, fields } of world.relations)
+    for (const side of [0, 1]) {
+      const [entity, other] = [side, 1 - side].map(at => world.entities.get(names[at] as string))
+      const pairs = fields.map(pair => [pair[side], pair[1 - side]] as [string, string])
+      if (!entity || !other?.key.every(name => pairs.some(([, theirs]) => theirs === name))) continue
+      const known = entities.get(entity.name) ?? entity
+      const isTable = tables.includes(entity.name)
+      const isMixed = isTable !== tables.includes(other.name)
+      entities.set(entity.name, {
+        ...known,
+        ...joined(known, isMixed && isTable ? asStored(other) : other, pairs, isMixed),
+      })
+    }
+  return { ...world, entities }
+}
+
+/**
+ * An imported entity as a table of PostgreSQL sees it: without instants of more than 6 digits and texts that it can't
+ * hold, and, for the sake of brevity, without JSON, in which it would replace such texts.
+ */
+function asStored(entity: KnownEntity): KnownEntity {
+  const fields = entity.fields.filter(({ type }) => type !== 'json')
+  const isStorable = (type: string, value: Json) =>
+    type === 'date-time'
+      ? /T\d\d:\d\d:[0-5]\d(\.\d{1,6}0*)?(Z|[+-]\d\d:\d\d)$/i.test(textOf(value).replace(' ', 'T'))
+      : type !== 'text' || (!textOf(value).includes('\0') && textOf(value).isWellFormed())
+  const records = entity.records.map((record): JsonObject => {
+    const kept = fields.flatMap(({ name, type }) => {
+      const value = record.members.get(name)
+      return value && (value.kind === 'null' || isStorable(type, value)) ? [[name, value] as const] : []
+    })
+    return { ...record, members: new Map(kept) }
+  })
+  return { ...entity, fields, records }
+}
+
+function joined(
+  entity: KnownEntity,
+  other: KnownEntity,
+  pairs: readonly (readonly [string, string])[],
+  isMixed: boolean,
+) {
+  const idOf = ({ members }: JsonObject, { fields }: KnownEntity, names: readonly string[]) => {
+    const values = names.map(name => {
+      const place = placeOf(name, fields)
+      const value = valueAt(members, place)
+      return value && identity(place.type === 'integer' ? 'number' : place.type, value)
+    })
+    return values.includes(undefined) ? undefined : values.join('\n')
+  }
+  const theirs = new Map(
+    other.records.map(record => [
+      idOf(
+        record,
+        other,
+        pairs.map(([, name]) => name),
+      ),
+      record,
+    ]),
+  )
+  const own = pairs.map(([name]) => name)
+  const records = entity.records.map((record): JsonObject => {
+    const id = idOf(record, entity, own)
+    const found = id === undefined ? [] : [...(theirs.get(id)?.members ?? [])]
+    const related = found.map(([name, value]) => [`${other.name}.${name}`, value] as const)
+    return { ...record, members: new Map([...record.members, ...related]) }
+  })
+  const related = ownFields(other).map(({ collation, keepsZeros, ...field }) => ({
+    ...field,
+    // Rows that are read first have no collation, and lose zeros.
+    ...(!isMixed && collation !== undefined && { collation }),
+    ...(!isMixed && keepsZeros && { keepsZeros }),
+    name: `${other.name}.${field.name}`,
+    related: other.name,
+  }))
+  return { fields: [...entity.fields, ...related], records }
 }
 
 /** Like `in`, with the fields of the relation. */

@@ -54,7 +54,7 @@ function placesOf(node: Json, { fields }: Pick<Scope, 'fields'>): readonly Place
   if (node.kind === 'array') return node.items.map(one => placeOf(textOf(one), fields))
   if (textOf(node) !== '*') return [placeOf(textOf(node), fields)]
   return fields
-    .filter(({ type }) => type === 'text' || type === 'json')
+    .filter(({ type, related }) => !related && (type === 'text' || type === 'json'))
     .map(field => ({ ...field, path: [] }))
 }
 

@@ -19,6 +19,8 @@ export interface TypedField {
   readonly list?: boolean
   /** True for JSON from a database column: numbers inside of structures keep their trailing zeros. */
   readonly keepsZeros?: boolean
+  /** The entity of a field of the related record. */
+  readonly related?: string
 }
 
 /** A field or, with a path, a value inside a field of JSON. */

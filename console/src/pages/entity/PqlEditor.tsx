@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
-import { type Entity, keyOf, pathOf } from '../../entities.ts'
+import { type Entity, entities, keyOf, pathOf, withRelated } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { type Place, placeAt, suggest, written } from './pql.ts'
 import { QueryEditor, type Suggested } from './QueryEditor.tsx'
@@ -32,7 +32,10 @@ export const PqlEditor = ({ entity, value, onInput, onApply, problem }: Parts): 
     onApply={onApply}
     applies="enter"
     fault={useFault(entity, value, problem)}
-    suggestAt={(text, cursor) => suggestedAt(entity, placeAt(text, cursor, entity.fields))}
+    suggestAt={(text, cursor) => {
+      const known = withRelated(entity, entities.value ?? [])
+      return suggestedAt(known, placeAt(text, cursor, known.fields))
+    }}
   />
 )
 

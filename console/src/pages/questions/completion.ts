@@ -1,6 +1,6 @@
 import { QueryError } from '../../../../src/query/language/node.ts'
 import { readPql } from '../../../../src/query/language/read-pql.ts'
-import type { Entity, EntityField } from '../../entities.ts'
+import { type Entity, type EntityField, withRelated } from '../../entities.ts'
 import { suggestedAt } from '../entity/PqlEditor.tsx'
 import { expectedAfter, type Suggestion, type Token, tokensIn, written } from '../entity/pql.ts'
 import type { Suggested } from '../entity/QueryEditor.tsx'
@@ -51,7 +51,8 @@ export function suggestInQuery(text: string, cursor: number, entities: readonly 
         ...(description ? { about: description.slice(0, 60) } : {}),
       })),
     )
-  const { entity, part, own, columns, clause } = frame
+  const { part, own, columns, clause } = frame
+  const entity = withRelated(frame.entity, entities)
   if (part === 'name') return words('{', '[')
   if (part === 'shown') return words('{')
   if (part === 'columns') return offer(amongColumns(entity, columns, true))
