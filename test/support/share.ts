@@ -49,6 +49,8 @@ const onPostgres = [
   // Imported records are files in one engine and tables in the other, which reads short pages together.
   'property/changes',
   'contract/short-pages',
+  // Writers at once are kept apart by the lock of one database and by the one writer of the other.
+  'contract/{entity-fields,record-constraints}',
   // Each connection to PostgreSQL has its own chain in the audit trail.
   'contract/{audit-trail-life,counted-events}',
   'admin/backup/audit-trail',
