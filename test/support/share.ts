@@ -44,7 +44,7 @@ const onPostgres = [
   // Each method of the storage, without HTTP.
   'store/*',
   // Each engine has its own SQL for queries: conditions, orders, collations, text search, and visible rows.
-  'property/{audiences,order,people-search,queries,query-audiences}',
+  'property/{audiences,order,people-search,queries,query-audiences,samples}',
   'storage/{match-on-records,plans-*,rows-*,text-search,unseen-rows}',
   // Imported records are files in one engine and tables in the other, which reads short pages together.
   'property/changes',
