@@ -2,7 +2,7 @@ import { type Entity, type EntityField, loadRows } from '../../entities.ts'
 import { written } from '../entity/pql.ts'
 import { asking } from '../entity/refused.ts'
 import { aboutRecords } from '../entity/requirements.ts'
-import { roundStep } from '../entity/scale.ts'
+import { bulkOf, roundStep } from '../entity/scale.ts'
 
 /** Numbers of different values above which numbers are put into ranges, and number of ranges that are aimed at. */
 const [manyIntegers, manyNumbers, ranges] = [500, 60, 60]
@@ -26,9 +26,13 @@ export async function loadWidths(
 ): Promise<ReadonlyMap<string, number>> {
   const numbers = fields.filter(one => one !== undefined).filter(isNumber)
   if (numbers.length === 0) return new Map()
-  const columns = numbers.flatMap(({ name }) =>
-    ['count_distinct', 'min', 'max'].map(one => `${one}(${written(name)})`),
-  )
+  const columns = numbers.flatMap(({ name }) => {
+    const field = written(name)
+    return [
+      ...['count_distinct', 'min', 'max'].map(one => `${one}(${field})`),
+      ...[25, 75].map(part => `percentile(${field}, ${part})`),
+    ]
+  })
   const prefix = `${entity.name}[${columns.join(', ')}] { `
   const { rows } = await asking(entity, condition, prefix, () =>
     loadRows(`${prefix}${aboutRecords(condition)} }`, { signal }),
@@ -36,9 +40,11 @@ export async function loadWidths(
   const values = (rows[0] ?? []).map(Number)
   return new Map(
     numbers.flatMap(({ name, type }, at): (readonly [string, number])[] => {
-      const [distinct = 0, lowest = 0, highest = 0] = values.slice(at * 3, at * 3 + 3)
+      const [distinct = 0, lowest = 0, highest = 0, lower = 0, upper = 0] = values.slice(at * 5, at * 5 + 5)
       if (distinct <= (type === 'integer' ? manyIntegers : manyNumbers)) return []
-      const width = roundStep((highest - lowest) / ranges)
+      // What lies far from the others has no place in the drawing, so it doesn't widen the ranges.
+      const [from, to] = bulkOf(lowest, highest, [lower, upper])
+      const width = roundStep((to - from) / ranges)
       return Number.isFinite(width) ? [[name, type === 'integer' ? Math.max(1, width) : width]] : []
     }),
   )
