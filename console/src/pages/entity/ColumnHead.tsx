@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { type Entity, type EntityField, isBuiltIn, isSortable, keyOf } from '../../entities.ts'
+import { type Entity, type EntityField, isSortable, keyOf } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, ChevronDown, EyeOff } from '../../icons.ts'
 import { Bars, shareOf } from '../../parts/Bars.tsx'
@@ -10,8 +10,6 @@ import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
-import { href } from '../../router.ts'
-import { isAdministrator } from '../../session.ts'
 import { loadAbout } from './about.ts'
 import { columnWidth, showColumns, showOrder, type View } from './view.ts'
 import './column-head.css'
@@ -187,14 +185,6 @@ function Actions({
         <>
           {entry(ArrowUp, t('column.asc'), () => showOrder([{ field: field.name, order: 'asc' }]))}
           {entry(ArrowDown, t('column.desc'), () => showOrder([{ field: field.name, order: 'desc' }]))}
-          {field.type === 'text' && field.collation === undefined && !isBuiltIn(entity.name) && (
-            <p class="soft small">
-              {t('column.code-point')}{' '}
-              {isAdministrator.value && (
-                <a href={href(`admin/entities/${encodeURIComponent(entity.name)}`)}>{t('column.collate')}</a>
-              )}
-            </p>
-          )}
         </>
       )}
       {!isKey && (

@@ -1,7 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
 import { type Entity, type EntityField, isSortable, type Json, keyOf, loadRows } from '../../entities.ts'
 import { type Amount, isAmount, printExactly } from '../../exact.ts'
-import { query, setQuery } from '../../router.ts'
 import { recall, remember } from '../../settings.ts'
 import { literally } from './conditions.ts'
 import { written } from './pql.ts'
@@ -280,34 +278,4 @@ export async function loadSteps(
   if (beyond[1] !== undefined) steps[last] = beyond[1]
   if (beyond[2] !== undefined) without = beyond[2] - steps.reduce((sum, one) => sum + one, 0)
   return { steps, without }
-}
-
-/** Width in which there is room for facets beside a table. */
-const beside = '(min-width: 60rem)'
-
-/**
- * The panel of facets: beside the table, where this browser remembers it, and over the page where there is no
- * room beside it.
- */
-export function useFacetsOpen(): {
-  readonly isOpen: boolean
-  readonly isBeside: boolean
-  readonly open: (isOpen: boolean) => void
-} {
-  const [isBeside, setBeside] = useState(() => matchMedia(beside).matches)
-  const [isOver, setOver] = useState(false)
-  const [isOpen, setOpen] = useState(() => query.peek().has('facets') || recall('facets') === 'open')
-  useEffect(() => {
-    const media = matchMedia(beside)
-    const onChange = () => setBeside(media.matches)
-    media.addEventListener('change', onChange)
-    return () => media.removeEventListener('change', onChange)
-  }, [])
-  if (!isBeside) return { isOpen: isOver, isBeside, open: setOver }
-  const open = (next: boolean) => {
-    remember('facets', next ? 'open' : 'closed')
-    setOpen(next)
-    if (!next) setQuery({ facets: null }, { replace: true })
-  }
-  return { isOpen, isBeside, open }
 }
