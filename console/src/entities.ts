@@ -111,6 +111,27 @@ export async function loadPage(
   }
 }
 
+/**
+ * Asks for groups, or for functions of all records, in PQL.
+ *
+ * @param timeout in seconds
+ * @returns rows as lists in the order of the query's columns, whatever their names are, and the number of all rows
+ */
+export async function loadRows(
+  query: string,
+  {
+    signal,
+    ...asked
+  }: { readonly limit?: number | undefined; readonly timeout?: number; readonly signal: AbortSignal },
+): Promise<{ readonly rows: readonly (readonly Json[])[]; readonly total: number }> {
+  const response = await service.value.request('GET', pathOf(), {
+    query: { ...asked, query, include_total: true },
+    signal,
+  })
+  const rows = readExactly(await response.text()) as readonly DataRecord[]
+  return { rows: rows.map(row => Object.values(row)), total: Number(response.headers.get('x-records')) }
+}
+
 /** Returns a path below the query base, with each part encoded. */
 export const pathOf = (...parts: readonly string[]): string =>
   [queryBase, ...parts.map(encodeURIComponent)].join('/')

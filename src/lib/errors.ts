@@ -1,3 +1,5 @@
+import { Overloaded } from './fair-queue.ts'
+
 /** An error that an operator can fix. The message says everything in one line; a stack would only hide it. */
 export class OperatorError extends Error {
   /** Further lines, if several things have to be fixed. */
@@ -15,6 +17,9 @@ export class Interrupted extends OperatorError {}
 
 /** The sessions that a change relies on were changed before it was made (T12). Nothing was done. */
 export class RightsChanged extends Error {}
+
+/** New versions of an entity lag too far behind what is written to it. Nothing was done, and it passes by itself. */
+export class Lagging extends Overloaded {}
 
 /**
  * An engine can't run a query although the query is correct. The message tells the client what the engine

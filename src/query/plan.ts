@@ -4,6 +4,7 @@ import { RecentlyUsed } from '../lib/memo.ts'
 import type { Entity } from '../model/entities.ts'
 import { listOf, type Plan } from '../model/plan.ts'
 import { type Context, check } from './check/check.ts'
+import { clauseOf } from './check/clauses.ts'
 import { type Node, type Place, QueryError } from './language/node.ts'
 import { markerOf } from './language/pql-errors.ts'
 import { readAst } from './language/read-ast.ts'
@@ -146,19 +147,18 @@ function problemOf({ message, at: exactly, members }: QueryError, query: string)
   )
 }
 
-/** @returns the query with a further condition, inside of its projection if it has one */
+/** @returns the query with a further condition, inside of `from` and of its projection if it has them */
 function narrowed(query: Node | null, also: Node): Node {
   if (query === null) return also
   const { at } = query
-  const both = (one: Node): Node => ({ kind: 'array', items: [text('and', at), one, also], at })
-  if (query.kind !== 'array' || operatorOf(query) !== 'extract') return both(query)
-  const [operator, columns, ...rest] = query.items
-  if (operator === undefined || columns === undefined) return query
-  const place = rest.findIndex(one => !clauses.has(operatorOf(one)))
-  const condition = rest[place]
+  const operator = operatorOf(query)
+  if (query.kind !== 'array' || (operator !== 'extract' && operator !== 'from'))
+    return { kind: 'array', items: [text('and', at), query, also], at }
+  const [word, subject, ...rest] = query.items
+  if (word === undefined || subject === undefined) return query
+  const place = rest.findIndex(one => clauseOf(one) === undefined)
   const others = rest.filter((_, n) => n !== place)
-  const items = [operator, columns, condition === undefined ? also : both(condition), ...others]
-  return { kind: 'array', items, at }
+  return { kind: 'array', items: [word, subject, narrowed(rest[place] ?? null, also), ...others], at }
 }
 
 /** @returns a projection of the query to these columns */
@@ -170,9 +170,6 @@ function projected(query: Node | null, columns: Node, clauses: readonly Node[]):
     at,
   }
 }
-
-/** Clauses that may follow the columns of an `extract`, besides the condition. */
-const clauses = new Set<string | undefined>(['group_by', 'having', 'distinct'])
 
 const text = (word: string, at: Node['at']): Node => ({ kind: 'text', text: word, at })
 

@@ -61,17 +61,18 @@ export interface Entities {
    * @param key makes the name of `recordKey`, which is needed only if records of the version were changed
    */
   record(plan: Plan, key: () => string, client: Client): Promise<FoundRecord>
+  /** @throws Lagging if new versions lag so far behind what is written that no record can be written */
+  requireRoom(entity: RecordEntity): void
   /**
    * Writes one record, durably and visibly to all requests at once (docs/decisions/0041).
    * @returns false where the record or the version of the entity has changed since they were read
-   * @throws Overloaded if new versions lag too far behind the writes
+   * @throws Lagging as `requireRoom`
    */
   writeRecord(write: RecordWrite, event: AuditEvent): Promise<boolean>
   /**
    * Writes several records in one step, all or none, each with its event.
    * @param entity as it was when the records were read
    * @returns false where one of the records or the version of the entity has changed since
-   * @throws Overloaded if new versions lag too far behind the writes
    */
   writeTogether(
     entity: RecordEntity,

@@ -78,7 +78,7 @@ testOn('sqlite', 'CO11 facets count the filtered records, each without its own c
   await found(page, numberOf(isIn))
 
   // A histogram is brushed with the mouse, too.
-  const plot = facet('catalogued').locator('.range-plot > svg')
+  const plot = facet('catalogued').locator('.range-plot > .histogram')
   await plot.scrollIntoViewIfNeeded()
   const box = (await plot.boundingBox()) ?? assert.fail('there is no histogram')
   await page.mouse.move(box.x + box.width * 0.35, box.y + 10)

@@ -72,6 +72,61 @@ test('CL4 records are asked for by condition and order, and counted', async t =>
   assert.equal(await entity.query({ where: ['=', 'id', -1] }).first(), undefined)
 })
 
+test('CL4 buckets, percentiles, samples, lengths and other fields are asked for as the types say', async t => {
+  const { entity } = await started(t)
+  const ofYear = ['function', 'bucket', 'year', 5] as const
+  const halves = entity.query({
+    select: [ofYear, ['function', 'count']],
+    groupBy: [ofYear],
+    orderBy: ['year'],
+  })
+  assert.deepEqual(await halves.all(), [
+    { year: 1800, count: 400 },
+    { year: 1805, count: 500 },
+    { year: null, count: 100 },
+  ])
+  const ofTime = ['function', 'bucket', 'acquired', 'year'] as const
+  const filled = entity.query({
+    where: ['in', ofTime, ['array', ['1990-01-01T00:00:00.000Z', '1992-01-01T00:00:00.000Z']]],
+    select: [ofTime, ['function', 'median', 'id'], ['function', 'percentile', 'id', 100]],
+    groupBy: [ofTime],
+    orderBy: [['acquired', 'asc']],
+    withEmpty: true,
+  })
+  assert.deepEqual(await filled.all(), [
+    { acquired: '1990-01-01T00:00:00.000Z', median: 495, percentile: 990 },
+    { acquired: '1991-01-01T00:00:00.000Z', median: null, percentile: null },
+    { acquired: '1992-01-01T00:00:00.000Z', median: 497, percentile: 992 },
+  ])
+  const some = entity.query({ where: ['=', 'shown', true], sample: { size: 20, seed: 7 }, orderBy: ['id'] })
+  const sampled = await some.all()
+  assert.equal(await some.total(), 20)
+  assert.ok(sampled.every(({ shown }) => shown))
+  assert.deepEqual((await some.page({ limit: 5, offset: 10 })).records, sampled.slice(10, 15))
+  assert.equal(await entity.query({ sample: { size: 2_000 } }).total(), count)
+  const [tags] = await entity
+    .query({
+      where: [
+        'and',
+        ['=', ['function', 'length', 'notes.tags'], 1],
+        ['>', ['field', 'id'], ['field', 'year']],
+      ],
+      select: ['notes.tags[*]', ['function', 'length', 'notes.tags']],
+    })
+    .all()
+  assert.equal(tags, undefined)
+  const [first] = await entity
+    .query({
+      where: ['<', ['field', 'id'], ['field', 'year']],
+      select: ['notes.tags[*]', ['function', 'length', 'notes.tags']],
+      orderBy: ['id'],
+    })
+    .all()
+  assert.deepEqual(first, { 'notes.tags[*]': ['t1'], length: 1 })
+  const all: readonly Json[] | null | undefined = first?.['notes.tags[*]']
+  assert.ok(all)
+})
+
 test('CL4 each operator finds what it says', async t => {
   const { client, entity } = await started(t)
   const found = async (where: Parameters<typeof entity.query>[0]) =>

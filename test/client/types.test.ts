@@ -20,6 +20,7 @@ interface Artwork {
   readonly shown: boolean
   readonly acquired: Instant | null
   readonly metadata: Json
+  readonly makers: readonly Json[]
 }
 
 interface Museum {
@@ -134,6 +135,105 @@ test('CL4 the routes that the service describes have types: what is in the path,
     const other: unknown = await museum.get('/api/some/other/address', { query: { a: 1 } })
     const said = await museum.get<{ readonly a: number }>('/api/some/other/address')
     assert.ok(title && authenticated && other && said.a)
+  }
+  assert.equal(typeof ask, 'function')
+})
+
+test('CL4 buckets, lengths and other fields stand in conditions with the types that they have', () => {
+  artworks.query({ where: ['=', ['function', 'bucket', 'year', 10], 1840] })
+  artworks.query({ where: ['>=', ['function', 'bucket', 'acquired', 'month'], '1998-01-01T00:00:00.000Z'] })
+  artworks.query({ where: ['null?', ['function', 'bucket', 'metadata.height', 0.5], false] })
+  artworks.query({ where: ['not', ['in', ['function', 'length', 'makers'], ['array', [0, 1]]]] })
+  artworks.query({ where: ['~', 'makers[*].name', '^T'] })
+  artworks.query({ where: ['>', ['field', 'year'], ['field', 'id']] })
+  artworks.query({ where: ['and', ['=', 'id', 1], ['<', ['field', 'metadata.height'], ['field', 'id']]] })
+  artworks.query({ where: ['=', ['field', 'title'], ['field', 'metadata.title']] })
+  artworks.query({ where: ['<=', ['field', 'acquired'], ['function', 'bucket', 'acquired', 'year']] })
+  // @ts-expect-error numbers have widths
+  artworks.query({ where: ['=', ['function', 'bucket', 'year', 'month'], 1840] })
+  // @ts-expect-error times have units
+  artworks.query({ where: ['=', ['function', 'bucket', 'acquired', 10], '1998'] })
+  // @ts-expect-error there is no such unit
+  artworks.query({ where: ['=', ['function', 'bucket', 'acquired', 'decade'], '1998'] })
+  // @ts-expect-error texts are put into no buckets
+  artworks.query({ where: ['=', ['function', 'bucket', 'title', 10], 1840] })
+  // @ts-expect-error a number is no list
+  artworks.query({ where: ['=', ['function', 'length', 'year'], 1] })
+  // @ts-expect-error a length is a number
+  artworks.query({ where: ['=', ['function', 'length', 'makers'], '1'] })
+  // @ts-expect-error a text and a number are never equal
+  artworks.query({ where: ['=', ['field', 'title'], ['field', 'year']] })
+  // @ts-expect-error booleans have no order
+  artworks.query({ where: ['<', ['field', 'shown'], ['field', 'shown']] })
+  // @ts-expect-error there is no such field
+  artworks.query({ where: ['>', ['field', 'yaer'], ['field', 'id']] })
+  // @ts-expect-error a group has no fields besides its columns
+  artworks.query({ select: ['year'], having: ['>', ['field', 'year'], ['field', 'year']] })
+  artworks.query({ sample: { size: 100 } })
+  artworks.query({ where: ['=', 'shown', true], sample: { size: 100, seed: 7 }, limit: 10 })
+  // @ts-expect-error a sample has a size
+  artworks.query({ sample: { seed: 7 } })
+  const any = createClient('http://localhost:1').entity('any')
+  any.query({ where: ['>', ['function', 'bucket', 'a', 10], 5], sample: { size: 5 } })
+  any.query({ where: ['<', ['field', 'a'], ['field', 'b.c']] })
+  any.query({
+    select: [
+      ['function', 'bucket', 'a', 'month'],
+      ['function', 'median', 'b'],
+    ],
+  })
+  assert.equal(any.name, 'any')
+})
+
+test('CL4 columns of buckets, lengths, medians and all elements of a list have their names and types', () => {
+  const ask = async () => {
+    const decades = artworks.query({
+      select: [
+        ['function', 'bucket', 'year', 10],
+        ['function', 'count'],
+        ['function', 'median', 'id'],
+      ],
+      groupBy: [['function', 'bucket', 'year', 10]],
+      having: ['>', 'count', 5],
+      orderBy: [['year', 'desc']],
+      withEmpty: true,
+    })
+    for await (const { year, count, median } of decades) {
+      const typed: readonly [number | null, number, number | null] = [year, count, median]
+      // @ts-expect-error there may be none
+      const lossy: readonly [number, number | null] = [year, median]
+      assert.ok(typed && lossy)
+    }
+    const [month] = await artworks
+      .query({
+        select: [
+          ['function', 'bucket', 'acquired', 'month'],
+          ['function', 'percentile', 'year', 90],
+        ],
+        groupBy: [['function', 'bucket', 'acquired', 'month']],
+      })
+      .all()
+    const typed: readonly [string | null, number | null] | undefined = month && [
+      month.acquired,
+      month.percentile,
+    ]
+    // @ts-expect-error the column has the name of the field
+    assert.ok(month?.bucket)
+    const [one] = await artworks
+      .query({ select: ['makers[*].name', ['function', 'length', 'makers'], 'title'] })
+      .all()
+    const names: readonly Json[] | null | undefined = one?.['makers[*].name']
+    const length: number | null | undefined = one?.length
+    const title: string | undefined = one?.title
+    // @ts-expect-error a percentile has a number
+    artworks.query({ select: [['function', 'percentile', 'year']] })
+    // @ts-expect-error it is made of numbers
+    artworks.query({ select: [['function', 'median', 'title']] })
+    // @ts-expect-error texts are put into no buckets
+    artworks.query({ select: [['function', 'bucket', 'title', 10]] })
+    // @ts-expect-error times have units
+    artworks.query({ select: [['function', 'bucket', 'acquired', 10]] })
+    return [typed, names, length, title]
   }
   assert.equal(typeof ask, 'function')
 })

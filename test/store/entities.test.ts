@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
+import { Lagging } from '../../src/lib/errors.ts'
 import { entityTag } from '../../src/model/declared.ts'
 import { verifyTrail } from '../../src/storage/statements/verify-trail.ts'
 import { storeTests } from '../support/service/stores.ts'
+import { until } from '../support/service/waiting.ts'
 import { entityIn, letters, lines, recordsIn } from './letters.ts'
 
 /** Declares tests of the list of entities, of declarations, and of the audit trail in the store. */
@@ -105,6 +107,35 @@ test('R10 R13 several records are written together or not at all, and each has i
   assert.equal((await entityIn(storage, 'many')).source.count, 4)
   assert.equal((await entities.history('many/4', null, 10)).length, 1)
   assert.deepEqual(await entities.history('many/5', null, 10), [])
+})
+
+test('R9 there is no room while new versions lag behind what is written, and there is again when they are made', async storage => {
+  const { entities } = storage
+  await entities.publish(letters('large', 2), lines(2, 'a'), commandEvent('entity.import'))
+  const title = 'b'.repeat(1024 * 1024 - 100)
+  let last = 2
+  const written = async () => {
+    const before = await entityIn(storage, 'large')
+    entities.requireRoom(before)
+    const ids = Array.from({ length: 17 }, () => ++last)
+    const isWritten = await entities.writeTogether(
+      before,
+      ids.map(id => ({ key: `large ${id}`, values: [id], json: JSON.stringify({ id, title }), added: 1 })),
+      ids.map(id => ({ ...commandEvent('record.put'), object: `large/${id}` })),
+    )
+    assert.ok(isWritten)
+    return await entityIn(storage, 'large')
+  }
+  // A fold may come between the change and the look.
+  const full = await until('the changes are not folded', written, ({ source }) =>
+    source.version.includes('+'),
+  )
+  assert.throws(() => entities.requireRoom(full), Lagging)
+  await assert.rejects(async () => entities.writeTogether(full, [], []), Lagging)
+  await until('there is room', async () => {
+    entities.requireRoom(await entityIn(storage, 'large'))
+    return true
+  })
 })
 
 test('EA4 Q21 of changes at once of what is declared, one with the tag is made, and none without is lost', async ({

@@ -44,11 +44,13 @@ const onPostgres = [
   // Each method of the storage, without HTTP.
   'store/*',
   // Each engine has its own SQL for queries: conditions, orders, collations, text search, and visible rows.
-  'property/{audiences,order,people-search,queries,query-audiences}',
+  'property/{audiences,order,people-search,queries,query-audiences,samples}',
   'storage/{match-on-records,plans-*,rows-*,text-search,unseen-rows}',
   // Imported records are files in one engine and tables in the other, which reads short pages together.
   'property/changes',
   'contract/short-pages',
+  // Writers at once are kept apart by the lock of one database and by the one writer of the other.
+  'contract/{entity-fields,record-constraints}',
   // Each connection to PostgreSQL has its own chain in the audit trail.
   'contract/{audit-trail-life,counted-events}',
   'admin/backup/audit-trail',

@@ -64,8 +64,8 @@ export function Page({
           <h1 tabIndex={-1} ref={heading}>
             {title}
           </h1>
-          {lead && <p class="lead">{lead}</p>}
         </div>
+        {lead && <p class="lead">{lead}</p>}
         {actions && <div class="row">{actions}</div>}
       </header>
       {children}

@@ -166,7 +166,7 @@ export class Entity<T, E> {
 
   /** Queries whole records, or the columns named by `select`. */
   query<const C extends Column<T> = never>(specification: Specification<T, C> = {}): Query<Row<T, C>> {
-    return queryOf(this.#client, this.#base, askedBy(specification))
+    return queryOf(this.#client, this.#base, askedBy(this.name, specification))
   }
 
   /** @throws CarrelProblem 404 if the caller can read no record with this key */
@@ -253,7 +253,7 @@ export class Entity<T, E> {
     return queryOf(
       this.#client,
       `${this.#address(key)}/${encodeURIComponent(entity)}`,
-      askedBy(specification),
+      askedBy(entity, specification),
     )
   }
 

@@ -21,6 +21,7 @@ import { type Change, changed, changeIn, changesBetween, jsonPatch, mergePatch }
 import { checkedJson, maxRecord } from './check-record.ts'
 import { isWrittenSo } from './json-patch.ts'
 import { seenBy } from './other-records.ts'
+import { createTurns } from './turns.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
 
@@ -33,6 +34,9 @@ interface Parts {
 
 /** Maximum number of records written at the same time, in all event loops together. */
 const maxWriting = 128
+
+/** Maximum number of writes in an event loop that wait for a new version; each holds up to 1 MiB. */
+const mostLagging = 64
 
 /** Maximum number of attempts to write a record that others keep changing. */
 const maxAttempts = 50
@@ -62,7 +66,7 @@ interface Address {
  */
 export function recordRoutes(app: FastifyInstance, { addresses, config, entities, limits }: Parts): void {
   const loops = limits.loops().wanted
-  const queue = createLoopQueue(loops, Math.ceil(maxWriting / loops))
+  const inTurn = createTurns(createLoopQueue(loops, Math.ceil(maxWriting / loops)), mostLagging)
   app.addContentTypeParser(mergePatch, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
   for (const method of ['PUT', 'PATCH', 'DELETE'] as const)
@@ -76,16 +80,11 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
         // A caller who may not write isn't told what is wrong with the body.
         writable(entity, request.caller)
         const change = changeIn(request)
-        const leave = await queue.enter(clientOf(request))
-        try {
-          const { json, isNew } = await write(request, address, change)
-          if (json === null) return await reply.code(204).send()
-          if (isNew) reply.code(201).header('location', locationOf(request))
-          reply.header('etag', recordTag(json)).header('vary', 'Origin')
-          return await sendJson(reply, json)
-        } finally {
-          leave()
-        }
+        const { json, isNew } = await inTurn(request, () => write(request, address, change))
+        if (json === null) return await reply.code(204).send()
+        if (isNew) reply.code(201).header('location', locationOf(request))
+        reply.header('etag', recordTag(json)).header('vary', 'Origin')
+        return await sendJson(reply, json)
       },
     })
 
@@ -118,6 +117,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
   ): Promise<Written | undefined> {
     const known = await knownTo(entities, request, name)
     const entity = writable(known.entity, request.caller)
+    entities.requireRoom(entity)
     const [plan, nameOf] = keyPlan(entity, key)
     const named = nameOf()
     const { json: before, seq } = await entities.record(plan, nameOf, clientOf(request))

@@ -29,6 +29,7 @@ import {
   type Write,
   wrongBody,
 } from './several-asked.ts'
+import { createTurns } from './turns.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -39,6 +40,8 @@ interface Parts {
 
 /** Maximum number of such changes made at the same time, in all event loops together. */
 const maxAtOnce = 4
+/** Maximum number of them in an event loop that wait for a new version; each holds up to 16 MiB. */
+const mostLagging = 8
 /** Maximum number of attempts to change records that others keep changing. */
 const maxAttempts = 10
 /** Number of records of the answer that show what becomes of them. */
@@ -63,7 +66,7 @@ const names = { PATCH: 'changeRecords', DELETE: 'deleteRecords' } as const
  * docs/decisions/0072).
  */
 export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts): void {
-  const queue = createLoopQueue(limits.loops().wanted, maxAtOnce)
+  const inTurn = createTurns(createLoopQueue(limits.loops().wanted, maxAtOnce), mostLagging)
   for (const method of ['PATCH', 'DELETE'] as const)
     routesOf(app).route({
       method,
@@ -75,12 +78,8 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
         // A caller who may not write isn't told what is wrong with the request.
         writable(entity, request.caller)
         const asked = askedBy(request)
-        const leave = await queue.enter(clientOf(request))
-        try {
-          return await sendJson(reply.header('vary', 'Origin'), await changeTogether(request, name, asked))
-        } finally {
-          leave()
-        }
+        const answer = await inTurn(request, () => changeTogether(request, name, asked))
+        return await sendJson(reply.header('vary', 'Origin'), answer)
       },
     })
 
@@ -89,6 +88,7 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const known = await knownTo(entities, request, name)
       const entity = writable(known.entity, request.caller)
+      if (!asked.isDryRun) entities.requireRoom(entity)
       const targets =
         asked.query === undefined || asked.change === undefined
           ? await named(entity, asked.writes, clientOf(request))

@@ -1,4 +1,4 @@
-import { Overloaded } from '../../lib/fair-queue.ts'
+import { Lagging } from '../../lib/errors.ts'
 import type { Field } from '../../model/entities.ts'
 import type { Entities, OpenVersion, RecordEntity } from '../entities.ts'
 import { changesOf } from './changed-entities.ts'
@@ -27,13 +27,13 @@ const mostBytes = 4 * 1024 * 1024
 const maxChanges = 20_000
 const maxChangedBytes = 16 * 1024 * 1024
 
-/** @throws Overloaded if new versions lag behind what is written */
-export function refuseTooMany(entity: RecordEntity): void {
+/** @throws Lagging if new versions lag behind what is written */
+export function requireRoom(entity: RecordEntity): void {
   const changed = changesOf(entity)
   if (!changed) return
   const bytes = entity.source.bytes - changed.base.source.bytes
   if (changed.changes.length < maxChanges && bytes < maxChangedBytes) return
-  throw new Overloaded(
+  throw new Lagging(
     `Records of ${entity.name} are written faster than they can be put in order. Retry in a moment.`,
   )
 }

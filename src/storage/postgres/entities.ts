@@ -7,7 +7,7 @@ import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import { baseEntity, changesOf } from '../columns/changed-entities.ts'
-import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
+import { foldChanges, requireRoom } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import { beginIfLarge, type RecordSource } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
@@ -184,12 +184,13 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     openVersion,
     revise,
     record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
+    requireRoom,
     writeRecord: async (write, event) => {
-      refuseTooMany(write.entity)
+      requireRoom(write.entity)
       return writes.send<boolean>({ write: storedWrite(write), event })
     },
     writeTogether: async (entity, writes, events) => {
-      refuseTooMany(entity)
+      requireRoom(entity)
       return changes.writeTogether(storedWrites(entity, writes), events)
     },
     history: changes.history,

@@ -9,7 +9,7 @@ import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Viewer } from '../../model/readers.ts'
 import { changesOf, withChangedSlots } from '../columns/changed-entities.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
-import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
+import { foldChanges, requireRoom } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import { beginIfLarge } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
@@ -218,12 +218,13 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     openVersion,
     revise,
     record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
+    requireRoom,
     writeRecord: (write, event) => {
-      refuseTooMany(write.entity)
+      requireRoom(write.entity)
       return changes.writeRecord(storedWrite(write), event)
     },
     writeTogether: async (entity, writes, events) => {
-      refuseTooMany(entity)
+      requireRoom(entity)
       return changes.writeTogether(storedWrites(entity, writes), events)
     },
     history: changes.history,

@@ -317,8 +317,6 @@ export const everybody: Everybody = {
   'column.values': 'Datensätze nach Wert',
   'column.asc': 'Aufsteigend sortieren',
   'column.desc': 'Absteigend sortieren',
-  'column.code-point': 'Buchstaben wie É und Ö kommen nach Z.',
-  'column.collate': 'Wie eine Sprache sortieren',
   'column.left': 'Nach links rücken',
   'column.right': 'Nach rechts rücken',
   'column.hide': 'Diese Spalte ausblenden',

@@ -307,8 +307,6 @@ export const everybody = {
   'column.values': 'Records by value',
   'column.asc': 'Sort ascending',
   'column.desc': 'Sort descending',
-  'column.code-point': 'Letters such as É and Ö come after Z.',
-  'column.collate': 'Sort as a language does',
   'column.left': 'Move left',
   'column.right': 'Move right',
   'column.hide': 'Hide this column',

@@ -1,8 +1,7 @@
-import { service } from '../../api.ts'
-import { type Entity, type EntityField, type Json, pathOf } from '../../entities.ts'
-import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts'
+import { type Entity, type EntityField, type Json, loadRows } from '../../entities.ts'
+import { type Amount, isAmount, printExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
-import { tokensIn, written } from '../entity/pql.ts'
+import { written } from '../entity/pql.ts'
 import { asking } from '../entity/refused.ts'
 import type { Requested } from '../request/texts.ts'
 
@@ -103,15 +102,11 @@ export const requestOf = (asked: Asked): Requested => ({
 
 export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Groups> {
   const { query, limit } = requestOf(asked)
-  const parameters = { query, limit, include_total: true }
   const prefix = query.slice(0, query.indexOf('{') + 2)
-  const response = await asking(asked.entity, asked.condition, prefix, () =>
-    service.value.request('GET', pathOf(), { query: parameters, signal }),
+  const { rows, total } = await asking(asked.entity, asked.condition, prefix, () =>
+    loadRows(query, { limit, signal }),
   )
-  const rows = readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[]
-  const groups = rows.map((row): Group => {
-    // The columns have the order of the query, whatever their names are.
-    const values = Object.values(row)
+  const groups = rows.map((values): Group => {
     const value = values[asked.within ? 2 : 1]
     return {
       by: placeOf(values[0] ?? null, asked.by),
@@ -120,7 +115,7 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
       records: Number(values.at(-1)),
     }
   })
-  return { groups, total: Number(response.headers.get('x-records')) }
+  return { groups, total }
 }
 
 function placeOf(value: Json, { unit, width }: Axis): Place {
@@ -195,30 +190,4 @@ export function next(at: number, unit: Unit, by: 1 | -1): number {
     time.setUTCMonth(time.getUTCMonth() + by * (unit === 'quarter' ? 3 : 1))
   else time.setUTCDate(time.getUTCDate() + by * (unit === 'week' ? 7 : 1))
   return time.getTime()
-}
-
-const clauses = new Set(['group', 'order', 'limit', 'offset', 'having'])
-
-/** Adds conditions to one that was typed, without the clauses behind it: they are about the groups. */
-export function narrowed(condition: string, more: readonly (string | undefined)[]): string | undefined {
-  if (more.includes(undefined)) return undefined
-  const tokens = tokensIn(condition)
-  let depth = 0
-  let end = condition.length
-  let isEither = false
-  for (const [at, { text, kind, start }] of tokens.entries()) {
-    if (/^[([{]$/.test(text)) depth++
-    else if (/^[)\]}]$/.test(text)) depth--
-    else if (depth === 0 && kind === 'word') {
-      if (text === 'or') isEither = true
-      const before = tokens[at - 1]?.text ?? ''
-      const isField = tokens[at + 1]?.kind === 'sign' || ['and', 'or', '!', 'not'].includes(before)
-      if (clauses.has(text) && !isField) {
-        end = start
-        break
-      }
-    }
-  }
-  const own = condition.slice(0, end).trim()
-  return [own && (isEither ? `(${own})` : own), ...more].filter(Boolean).join(' and ')
 }

@@ -1,21 +1,13 @@
-import { service } from '../../api.ts'
-import { type Entity, type EntityField, type Json, pathOf } from '../../entities.ts'
-import { readExactly } from '../../exact.ts'
+import { type Entity, type EntityField, loadRows } from '../../entities.ts'
 import { written } from '../entity/pql.ts'
 import { asking } from '../entity/refused.ts'
-import { narrowed } from './groups.ts'
+import { aboutRecords } from '../entity/requirements.ts'
+import { bulkOf, roundStep } from '../entity/scale.ts'
 
 /** Numbers of different values above which numbers are put into ranges, and number of ranges that are aimed at. */
 const [manyIntegers, manyNumbers, ranges] = [500, 60, 60]
 
 const isNumber = ({ type }: EntityField) => type === 'integer' || type === 'number'
-
-/** Returns the next of 1, 2, 5, 10, 20 … that is not below a number. */
-function roundUp(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value))
-  const factor = [1, 2, 5].find(one => one * power >= value) ?? 10
-  return Number((factor * power).toPrecision(2))
-}
 
 /** Widths to choose from besides the one that fits best. */
 export const widthsAround = (width: number): readonly number[] =>
@@ -34,22 +26,25 @@ export async function loadWidths(
 ): Promise<ReadonlyMap<string, number>> {
   const numbers = fields.filter(one => one !== undefined).filter(isNumber)
   if (numbers.length === 0) return new Map()
-  const columns = numbers.flatMap(({ name }) =>
-    ['count_distinct', 'min', 'max'].map(one => `${one}(${written(name)})`),
-  )
+  const columns = numbers.flatMap(({ name }) => {
+    const field = written(name)
+    return [
+      ...['count_distinct', 'min', 'max'].map(one => `${one}(${field})`),
+      ...[25, 75].map(part => `percentile(${field}, ${part})`),
+    ]
+  })
   const prefix = `${entity.name}[${columns.join(', ')}] { `
-  const query = `${prefix}${narrowed(condition, [])} }`
-  const response = await asking(entity, condition, prefix, () =>
-    service.value.request('GET', pathOf(), { query: { query }, signal }),
+  const { rows } = await asking(entity, condition, prefix, () =>
+    loadRows(`${prefix}${aboutRecords(condition)} }`, { signal }),
   )
-  const [row = {}] = readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[]
-  // The columns have the order of the query, whatever their names are.
-  const values = Object.values(row).map(Number)
+  const values = (rows[0] ?? []).map(Number)
   return new Map(
     numbers.flatMap(({ name, type }, at): (readonly [string, number])[] => {
-      const [distinct = 0, lowest = 0, highest = 0] = values.slice(at * 3, at * 3 + 3)
+      const [distinct = 0, lowest = 0, highest = 0, lower = 0, upper = 0] = values.slice(at * 5, at * 5 + 5)
       if (distinct <= (type === 'integer' ? manyIntegers : manyNumbers)) return []
-      const width = roundUp((highest - lowest) / ranges)
+      // What lies far from the others has no place in the drawing, so it doesn't widen the ranges.
+      const [from, to] = bulkOf(lowest, highest, [lower, upper])
+      const width = roundStep((to - from) / ranges)
       return Number.isFinite(width) ? [[name, type === 'integer' ? Math.max(1, width) : width]] : []
     }),
   )

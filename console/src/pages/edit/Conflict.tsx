@@ -23,6 +23,7 @@ interface Parts {
 
 interface Side {
   readonly name: string
+  readonly label: string
   readonly type: string
   readonly was: Json | undefined
   readonly mine: Json | undefined
@@ -34,14 +35,23 @@ interface Side {
 /** Shows side by side what was typed and what another person has written meanwhile, to choose field by field. */
 export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: Parts): JSX.Element {
   const sides = entity.fields
-    .map(({ name, type }): Side => {
+    .map(({ name, label = name, type }): Side => {
       const was = before[name]
       const theirs = now ? now.record[name] : was
       const json = Object.hasOwn(edits, name)
         ? jsonOf(edits[name] ?? null, kinds.get(name) ?? 'text')
         : undefined
       const mine = typeof json === 'string' ? (readExactly(json) as Json) : was
-      return { name, type, was, mine, theirs, isMine: !isSame(mine, was), isTheirs: !isSame(theirs, was) }
+      return {
+        name,
+        label,
+        type,
+        was,
+        mine,
+        theirs,
+        isMine: !isSame(mine, was),
+        isTheirs: !isSame(theirs, was),
+      }
     })
     .filter(({ isMine, isTheirs }) => isMine || isTheirs)
   const [chosen, setChosen] = useState<Readonly<Record<string, 'mine' | 'theirs'>>>({})
@@ -62,7 +72,7 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
         sides.map(side => (
           <fieldset key={side.name} class="conflict">
             <legend>
-              <bdi>{side.name}</bdi>
+              <bdi>{side.label}</bdi>
             </legend>
             <div>
               <span class="soft small">{t('conflict.was')}</span>

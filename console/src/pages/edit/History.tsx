@@ -75,11 +75,11 @@ function Differences({ of, entity }: { readonly of: Past; readonly entity: Entit
       {names
         .filter(name => !isSame(before?.[name], after?.[name]))
         .map(name => {
-          const type = entity.fields.find(one => one.name === name)?.type ?? 'text'
+          const { type = 'text', label = name } = entity.fields.find(one => one.name === name) ?? {}
           return (
             <>
               <dt key={`${name}-name`}>
-                <bdi>{name}</bdi>
+                <bdi>{label}</bdi>
               </dt>
               <dd key={name}>
                 <del>

@@ -1,16 +1,15 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { type Entity, type EntityField, isBuiltIn, isSortable, keyOf } from '../../entities.ts'
+import { type Entity, type EntityField, isSortable, keyOf } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, ChevronDown, EyeOff } from '../../icons.ts'
+import { Bars, shareOf } from '../../parts/Bars.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
-import { href } from '../../router.ts'
-import { isAdministrator } from '../../session.ts'
 import { loadAbout } from './about.ts'
 import { columnWidth, showColumns, showOrder, type View } from './view.ts'
 import './column-head.css'
@@ -127,9 +126,7 @@ function Contents({ entity, view, field }: Omit<Parts, 'move'>): JSX.Element {
   )
   if (problem) return <ProblemNotice problem={problem} />
   if (!value) return <Loading lines={3} />
-  const { empty, distinct, smallest, largest, bars } = value
-  const most = Math.max(1, ...bars.map(({ count }) => count))
-  const isHistogram = field.type === 'integer' || field.type === 'number' || field.type === 'date-time'
+  const { empty, distinct, smallest, largest, steps, frequent } = value
   return (
     <>
       <Facts
@@ -144,17 +141,13 @@ function Contents({ entity, view, field }: Omit<Parts, 'move'>): JSX.Element {
               ] as const)),
         ]}
       />
-      {bars.length > 0 && (
-        <ul class={isHistogram ? 'histogram' : 'frequent'} aria-label={t('column.values')}>
-          {bars.map(({ text, count, isFar }) => (
-            <li key={text} title={`${text}: ${formatNumber(count)}`}>
-              <span
-                class={isFar ? 'bar far' : 'bar'}
-                ref={bar => bar?.style.setProperty('--part', String(count / most))}
-                aria-hidden="true"
-              />
-              <bdi class={isHistogram ? 'sr-only' : ''}>{text}</bdi>{' '}
-              <span class={isHistogram ? 'sr-only' : 'soft number'}>{formatNumber(count)}</span>
+      {steps && <Bars bars={steps} aria-label={t('column.values')} />}
+      {frequent.length > 0 && (
+        <ul class="shares" aria-label={t('column.values')}>
+          {frequent.map(({ value: one, shown, count }) => (
+            <li key={one} ref={shareOf(count, frequent)}>
+              <Value value={shown} field={field} plain />
+              <span class="soft number">{formatNumber(count)}</span>
             </li>
           ))}
         </ul>
@@ -192,14 +185,6 @@ function Actions({
         <>
           {entry(ArrowUp, t('column.asc'), () => showOrder([{ field: field.name, order: 'asc' }]))}
           {entry(ArrowDown, t('column.desc'), () => showOrder([{ field: field.name, order: 'desc' }]))}
-          {field.type === 'text' && field.collation === undefined && !isBuiltIn(entity.name) && (
-            <p class="soft small">
-              {t('column.code-point')}{' '}
-              {isAdministrator.value && (
-                <a href={href(`admin/entities/${encodeURIComponent(entity.name)}`)}>{t('column.collate')}</a>
-              )}
-            </p>
-          )}
         </>
       )}
       {!isKey && (

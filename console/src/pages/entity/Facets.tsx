@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Entity, EntityField } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
+import { shareOf } from '../../parts/Bars.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -138,7 +139,6 @@ function ValueFacet({
   )
   if (problem) return <p class="soft small">{t('facets.failed')}</p>
   if (!value) return <Loading lines={3} />
-  const highest = Math.max(1, ...value.counts.map(({ count }) => count))
   const choose = (one: Choice, on: boolean) =>
     showCondition(
       joined(withChoice(all, field.name, on ? [...chosen, one] : chosen.filter(other => other !== one))),
@@ -148,9 +148,9 @@ function ValueFacet({
       {field.type === 'text' && (distinct > atMost || part !== '') && (
         <SearchBox label={t('facets.find', { name: labelOf(field) })} value={part} onSearch={setPart} />
       )}
-      <ul class={loading ? 'stale' : ''}>
+      <ul class={loading ? 'shares stale' : 'shares'}>
         {value.counts.map(({ value: one, shown, count }) => (
-          <li key={String(one)} ref={element => element?.style.setProperty('--share', `${count / highest}`)}>
+          <li key={String(one)} ref={shareOf(count, value.counts)}>
             <label class="check">
               <input
                 type="checkbox"

@@ -1,7 +1,8 @@
 import type { JSX, TargetedPointerEvent } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { Entity } from '../../entities.ts'
-import { formatNumber, t } from '../../i18n/i18n.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Bars } from '../../parts/Bars.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading } from '../../parts/states.tsx'
 import { useTyped } from '../../parts/typed.ts'
@@ -9,11 +10,8 @@ import { who } from '../../session.ts'
 import { rounds } from '../edit/writing.ts'
 import { type Facet, loadSteps } from './facets.ts'
 import { boundsIn, joined, type Requirements, withoutField, withRange } from './requirements.ts'
-import { farBounds, type Range, type Scale } from './scale.ts'
+import { barsOf, farBounds, type Range, type Scale } from './scale.ts'
 import { showCondition } from './view.ts'
-
-/** Height of the bars, and width of a step, in the units of the drawing. */
-const [height, width] = [48, 10]
 
 /**
  * The records that meet the other requirements, counted along a scale. A range is brushed with the mouse, set
@@ -51,16 +49,18 @@ export function Histogram({
     if (a === b) return setMoved(placed)
     apply([a === 0 ? undefined : scale.edges[a], b === last ? undefined : scale.edges[b]])
   }
-  const stepAt = (event: TargetedPointerEvent<SVGSVGElement>) => {
+  const stepAt = (event: TargetedPointerEvent<HTMLUListElement>) => {
     const { left, width: whole } = event.currentTarget.getBoundingClientRect()
     return Math.max(0, Math.min(last - 1, Math.floor(((event.clientX - left) / whole) * last)))
   }
   /** Returns the steps from where the pointer went down to where it is. */
-  const brushed = (event: TargetedPointerEvent<SVGSVGElement>, from: number): readonly [number, number] => {
+  const brushed = (
+    event: TargetedPointerEvent<HTMLUListElement>,
+    from: number,
+  ): readonly [number, number] => {
     const to = stepAt(event)
     return [Math.min(from, to), Math.max(from, to) + 1]
   }
-  const highest = Math.max(1, ...(value?.steps ?? []))
   const slider = (at: 0 | 1) => {
     const movedTo = ({ valueAsNumber: next }: HTMLInputElement): readonly [number, number] =>
       at === 0 ? [Math.min(next, moved[1] - 1), moved[1]] : [moved[0], Math.max(next, moved[0] + 1)]
@@ -82,9 +82,9 @@ export function Histogram({
   if (!value) return <Loading lines={2} />
   return (
     <div class={`range-plot ${loading ? 'stale' : ''}`}>
-      <svg
-        viewBox={`0 0 ${last * width} ${height}`}
-        preserveAspectRatio="none"
+      <Bars
+        bars={barsOf(scale, value.steps)}
+        isInside={at => at >= moved[0] && at < moved[1]}
         aria-hidden="true"
         onPointerDown={event => {
           event.currentTarget.setPointerCapture(event.pointerId)
@@ -100,23 +100,7 @@ export function Histogram({
           start.current = undefined
           setMoved(placed)
         }}
-      >
-        {value.steps.map((count, at) => {
-          const tall = count === 0 ? 0 : Math.max(1, (count / highest) * height)
-          return (
-            <rect
-              key={scale.edges[at]}
-              class={`${at >= moved[0] && at < moved[1] ? 'inside' : ''} ${isFar(scale, at) ? 'far' : ''}`}
-              x={at * width + 0.75 + (at === last - 1 && scale.isOpen[1] ? 2 : 0)}
-              width={width - (isFar(scale, at) ? 3.5 : 1.5)}
-              y={height - tall}
-              height={tall}
-            >
-              <title>{`${labelOf(scale, at)}: ${formatNumber(count)}`}</title>
-            </rect>
-          )
-        })}
-      </svg>
+      />
       {last > 1 && (
         <div
           class="sliders"
@@ -151,15 +135,6 @@ export function Histogram({
       {value.without > 0 && <p class="soft small">{t('facets.without', { n: value.without })}</p>}
     </div>
   )
-}
-
-/** True for a step that has all that lies far below or above the others. */
-const isFar = ({ edges, isOpen }: Scale, at: number) =>
-  (at === 0 && isOpen[0]) || (at === edges.length - 2 && isOpen[1])
-
-const labelOf = ({ edges, print }: Scale, at: number) => {
-  const [from, to] = [print(edges[at] ?? 0, false), print(edges[at + 1] ?? 0, true)]
-  return from === to ? from : `${from}–${to}`
 }
 
 /** Returns the edge that is nearest to a place. */

@@ -13,6 +13,7 @@ import { type Column, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { recall, remember } from '../../settings.ts'
 import { step } from '../../shell/tour.ts'
 import { EditButtons, isEdited } from '../edit/EditButtons.tsx'
 import { EditTable } from '../edit/EditTable.tsx'
@@ -23,7 +24,6 @@ import { headOf } from './ColumnHead.tsx'
 import { Columns } from './Columns.tsx'
 import { Facets } from './Facets.tsx'
 import { FilterPanel } from './FilterPanel.tsx'
-import { useFacetsOpen } from './facets.ts'
 import { QueryFault } from './QueryFault.tsx'
 import { RefusedCondition } from './refused.ts'
 import { joined, requirementsOf, searchedIn, withSearch } from './requirements.ts'
@@ -104,6 +104,36 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
       )}
     </section>
   )
+}
+
+/** Width in which there is room for facets beside a table. */
+const beside = '(min-width: 60rem)'
+
+/**
+ * The panel of facets: beside the table, where this browser remembers it, and over the page where there is no
+ * room beside it.
+ */
+function useFacetsOpen(): {
+  readonly isOpen: boolean
+  readonly isBeside: boolean
+  readonly open: (isOpen: boolean) => void
+} {
+  const [isBeside, setBeside] = useState(() => matchMedia(beside).matches)
+  const [isOver, setOver] = useState(false)
+  const [isOpen, setOpen] = useState(() => query.peek().has('facets') || recall('facets') === 'open')
+  useEffect(() => {
+    const media = matchMedia(beside)
+    const onChange = () => setBeside(media.matches)
+    media.addEventListener('change', onChange)
+    return () => media.removeEventListener('change', onChange)
+  }, [])
+  if (!isBeside) return { isOpen: isOver, isBeside, open: setOver }
+  const open = (next: boolean) => {
+    remember('facets', next ? 'open' : 'closed')
+    setOpen(next)
+    if (!next) setQuery({ facets: null }, { replace: true })
+  }
+  return { isOpen, isBeside, open }
 }
 
 /** True if the entity has text, in which words can be searched. */

@@ -62,10 +62,14 @@ function Orders({
       ) : (
         <ol aria-label={t('sort.by')}>
           {order.map((one, at) => {
-            const { field: name } = one
+            const { field } = one
+            const name = labelOf(
+              fields.find(known => known.name === field),
+              field,
+            )
             const now = t(one.order === 'asc' ? 'sort.asc' : 'sort.desc')
             const step = (by: 1 | -1, label: string) => {
-              const stop = `${by} ${name}`
+              const stop = `${by} ${field}`
               return (
                 <button
                   type="button"
@@ -81,15 +85,15 @@ function Orders({
               )
             }
             return (
-              <li key={name}>
+              <li key={field}>
                 <bdi>{name}</bdi>
                 <button
                   type="button"
                   class="button quiet"
-                  data-stop={name}
+                  data-stop={field}
                   aria-label={t('sort.reverse', { name, now })}
                   onClick={() =>
-                    show(order.with(at, { ...one, order: one.order === 'asc' ? 'desc' : 'asc' }), name)
+                    show(order.with(at, { ...one, order: one.order === 'asc' ? 'desc' : 'asc' }), field)
                   }
                 >
                   <Icon of={one.order === 'asc' ? ArrowUp : ArrowDown} size={14} />
@@ -122,6 +126,8 @@ function Orders({
   )
 }
 
+const labelOf = (field: EntityField | undefined, name = '') => field?.label ?? field?.name ?? name
+
 /** True for text whose order has accented letters behind all others. */
 const isByCharacter = (field: EntityField | undefined) =>
   field?.type === 'text' && field.collation === undefined
@@ -142,7 +148,7 @@ function Add({
         <select data-stop="add" value={name} onChange={event => setChosen(event.currentTarget.value)}>
           {fields.map(one => (
             <option key={one.name} value={one.name}>
-              {one.name}
+              {labelOf(one)}
             </option>
           ))}
         </select>

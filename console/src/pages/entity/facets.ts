@@ -1,12 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
-import { service } from '../../api.ts'
-import { type Entity, type EntityField, type Json, keyOf, pathOf } from '../../entities.ts'
-import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts'
-import { query, setQuery } from '../../router.ts'
+import { type Entity, type EntityField, isSortable, type Json, keyOf, loadRows } from '../../entities.ts'
+import { type Amount, isAmount, printExactly } from '../../exact.ts'
 import { recall, remember } from '../../settings.ts'
 import { literally } from './conditions.ts'
 import { written } from './pql.ts'
-import type { Value } from './requirements.ts'
+import { narrowed, type Value } from './requirements.ts'
 import { bulkOf, decimal, farBounds, quartilesOf, type Scale } from './scale.ts'
 import { readNames } from './view.ts'
 
@@ -37,19 +34,12 @@ const patience = 10
 const canBeFacet = (entity: Entity) => {
   const [only, ...more] = keyOf(entity)
   return (field: EntityField) =>
-    field.sortable !== false && !field.list && !(more.length === 0 && field.name === only)
+    isSortable(field) && !(more.length === 0 && field.name === only)
 }
 
 const isScale = ({ type }: EntityField) => type === 'integer' || type === 'number' || type === 'date-time'
 
-async function ask(query: string, signal: AbortSignal) {
-  const asked = { query, timeout: patience, include_total: true }
-  const response = await service.value.request('GET', pathOf(), { query: asked, signal })
-  return {
-    rows: readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[],
-    total: Number(response.headers.get('x-records')),
-  }
-}
+const ask = (query: string, signal: AbortSignal) => loadRows(query, { timeout: patience, signal })
 
 /** Asks for what is known of the fields of all records; where that takes too long, by their types alone. */
 export async function loadFacets(entity: Entity, signal: AbortSignal): Promise<readonly Facet[]> {
@@ -62,8 +52,7 @@ export async function loadFacets(entity: Entity, signal: AbortSignal): Promise<r
   })
   try {
     const { rows } = await ask(`${entity.name}[${columns.join(', ')}] { }`, signal)
-    // The columns have the order of the query, whatever their names are.
-    const values = Object.values(rows[0] ?? {})
+    const values = [...(rows[0] ?? [])]
     return fields.map((field): Facet => {
       const distinct = Number(values.shift())
       if (!hasEnds(field)) return { field, kind: 'values', distinct }
@@ -151,16 +140,14 @@ export async function loadCounts(
   signal: AbortSignal,
 ): Promise<Counts> {
   const name = written(field.name)
+  const order = isSortable(field) ? `count() desc, ${name}` : 'count() desc'
   const grouped = (where: string, limit: number) =>
     ask(
-      `${entity.name}[${name}, count()] { ${where} group by ${name} order by count() desc, ${name} limit ${limit} }`,
+      `${entity.name}[${name}, count()] { ${where} group by ${name} order by ${order} limit ${limit} }`,
       signal,
     )
   const countsOf = ({ rows }: Awaited<ReturnType<typeof ask>>) =>
-    rows.map((row): Count => {
-      const [shown = null, count] = Object.values(row)
-      return { value: literalOf(shown), shown, count: Number(count) }
-    })
+    rows.map(([shown = null, count]): Count => ({ value: literalOf(shown), shown, count: Number(count) }))
   const isFound = `${name} ~ ${JSON.stringify(`(?i)${literally(part)}`)}`
   const frequent = await grouped(
     [condition, ...(part === '' ? [] : [isFound])].filter(Boolean).join(' and '),
@@ -184,7 +171,7 @@ const mostGroups = 4_000
 const short = 20 * 366 * 86_400_000
 
 /**
- * Asks between which places all but a few far values of a field lie.
+ * Asks between which places all but a few far values of a field lie, among the records that meet a condition.
  *
  * @returns undefined if no values are far from the others, or if it takes too long to find out
  */
@@ -192,29 +179,29 @@ export async function loadBulk(
   entity: Entity,
   { field, kind, min, max }: Facet,
   signal: AbortSignal,
+  condition = '',
 ): Promise<readonly [number, number] | undefined> {
-  if (kind !== 'range' || min === undefined || max === undefined) return undefined
+  const where = (more: readonly string[]) => narrowed(condition, more)
+  // Of a sample, no part can be asked for.
+  if (kind !== 'range' || min === undefined || max === undefined || where([]) === undefined) return undefined
   const name = written(field.name)
   const placeOf = (value: unknown) =>
     field.type === 'date-time' ? Date.parse(String(value)) : Number(isAmount(value) ? value : Number.NaN)
   const [low, high] = [placeOf(min), placeOf(max)]
   if (![low, high].every(place => Math.abs(place) <= Number.MAX_SAFE_INTEGER)) return undefined
-  const valuesIn = async (columns: string, condition = '') => {
-    const { rows } = await ask(`${entity.name}[${columns}] { ${condition} }`, signal)
-    return Object.values(rows[0] ?? {})
+  const valuesIn = async (columns: string, more: readonly string[] = []) => {
+    const { rows } = await ask(`${entity.name}[${columns}] { ${where(more)} }`, signal)
+    return rows[0] ?? []
   }
   try {
     if (field.type === 'date-time') {
       if (high - low < short) return undefined
       const year = `${name} by year`
       const { rows } = await ask(
-        `${entity.name}[${year}, count()] { ${name} is not null group by ${year} order by ${year} limit ${mostGroups} }`,
+        `${entity.name}[${year}, count()] { ${where([`${name} is not null`])} group by ${year} order by ${year} limit ${mostGroups} }`,
         signal,
       )
-      const years = rows.map(row => {
-        const [value, count] = Object.values(row)
-        return [placeOf(value), Number(count)] as const
-      })
+      const years = rows.map(([value, count]) => [placeOf(value), Number(count)] as const)
       const [from, to] = bulkOf(low, high, quartilesOf(years))
       if (from === low && to === high) return undefined
       // An end that isn't cut stays where it is; else it is the end of a year.
@@ -227,7 +214,7 @@ export async function loadBulk(
     const [from, to] = bulkOf(low, high, [placeOf(lower), placeOf(upper)])
     if (from === low && to === high) return undefined
     const within = `${name} >= ${decimal(from)} and ${name} <= ${decimal(to)}`
-    const [first, last] = await valuesIn(`min(${name}), max(${name})`, within)
+    const [first, last] = await valuesIn(`min(${name}), max(${name})`, [within])
     return placeOf(last) > placeOf(first) ? [placeOf(first), placeOf(last)] : undefined
   } catch (error) {
     if (signal.aborted) throw error
@@ -264,10 +251,10 @@ export async function loadSteps(
     isOpen[side] ? farBounds(scale, side).map(({ value }) => `${name} ${sign} ${value}`) : []
   const [below, above] = [compared(0, '<'), compared(1, '>=')]
   const within = [...compared(0, '>='), ...compared(1, '<')]
-  const where = (more: readonly string[]) => [condition, ...more].filter(Boolean).join(' and ')
+  const where = (more: readonly string[]) => (more.length === 0 ? condition : narrowed(condition, more))
   const count = async (more: readonly string[]) => {
     const { rows } = await ask(`${entity.name}[count()] { ${where(more)} }`, signal)
-    return Number(rows[0]?.count)
+    return Number(rows[0]?.[0])
   }
   // What lies far away is counted by itself: it may have more groups than are listed.
   const [{ rows }, ...beyond] = await Promise.all([
@@ -281,8 +268,7 @@ export async function loadSteps(
   ])
   const steps = edges.slice(1).map(() => 0)
   let without = 0
-  for (const row of rows) {
-    const [value, records] = Object.values(row)
+  for (const [value, records] of rows) {
     const place = placeOf(value)
     const at = edges.findLastIndex(edge => edge <= place)
     if (Number.isNaN(place)) without += Number(records)
@@ -292,34 +278,4 @@ export async function loadSteps(
   if (beyond[1] !== undefined) steps[last] = beyond[1]
   if (beyond[2] !== undefined) without = beyond[2] - steps.reduce((sum, one) => sum + one, 0)
   return { steps, without }
-}
-
-/** Width in which there is room for facets beside a table. */
-const beside = '(min-width: 60rem)'
-
-/**
- * The panel of facets: beside the table, where this browser remembers it, and over the page where there is no
- * room beside it.
- */
-export function useFacetsOpen(): {
-  readonly isOpen: boolean
-  readonly isBeside: boolean
-  readonly open: (isOpen: boolean) => void
-} {
-  const [isBeside, setBeside] = useState(() => matchMedia(beside).matches)
-  const [isOver, setOver] = useState(false)
-  const [isOpen, setOpen] = useState(() => query.peek().has('facets') || recall('facets') === 'open')
-  useEffect(() => {
-    const media = matchMedia(beside)
-    const onChange = () => setBeside(media.matches)
-    media.addEventListener('change', onChange)
-    return () => media.removeEventListener('change', onChange)
-  }, [])
-  if (!isBeside) return { isOpen: isOver, isBeside, open: setOver }
-  const open = (next: boolean) => {
-    remember('facets', next ? 'open' : 'closed')
-    setOpen(next)
-    if (!next) setQuery({ facets: null }, { replace: true })
-  }
-  return { isOpen, isBeside, open }
 }

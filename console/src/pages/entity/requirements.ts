@@ -33,7 +33,16 @@ export interface Bound {
   readonly value: string
 }
 
-const clauseWords = new Set(['order', 'limit', 'offset', 'group', 'having', 'sample', 'with'])
+/** The words that clauses begin with, and what follows each of them where it is no field. */
+const clauseWords: Readonly<Record<string, RegExp>> = {
+  order: /^by$/,
+  group: /^by$/,
+  with: /^empty$/,
+  limit: /^\d/,
+  offset: /^\d/,
+  sample: /^\d/,
+  having: /^(?!(?:in|is|match)$)[\p{L}_"'(]|^!$/u,
+}
 
 /** @returns undefined if the condition can't be read */
 export function requirementsOf(condition: string, fields: readonly EntityField[]): Requirements | undefined {
@@ -43,38 +52,68 @@ export function requirementsOf(condition: string, fields: readonly EntityField[]
   } catch {
     return undefined
   }
-  const tokens = tokensIn(condition)
-  const end = clausesAt(tokens) ?? condition.length
-  const clauses = condition.slice(end).trim()
-  const joins = joinsIn(tokens.filter(one => one.start < end))
-  if (joins.some(({ text }) => text === 'or'))
-    return { list: [requirementOf(condition.slice(0, end).trim(), fields, true)], clauses }
+  const { own, clauses } = apart(condition)
+  const joins = joinsIn(own)
+  if (joins.some(({ text }) => text === 'or')) return { list: [requirementOf(own, fields, true)], clauses }
   const texts = [0, ...joins.map(one => one.end)].map((start, at) =>
-    condition.slice(start, joins[at]?.start ?? end).trim(),
+    own.slice(start, joins[at]?.start).trim(),
   )
   return { list: texts.filter(Boolean).map(text => requirementOf(text, fields)), clauses }
 }
 
 /** Returns the words that join conditions outside of parentheses, lists and subqueries. */
-function joinsIn(tokens: readonly Token[]): readonly Token[] {
+const joinsIn = (own: string): readonly Token[] =>
+  // A field at the beginning may have such a name, too.
+  wordsOf(tokensIn(own)).filter(({ text, start }) => (text === 'and' || text === 'or') && start > 0)
+
+/** Returns the words outside of parentheses, lists and subqueries. */
+function wordsOf(tokens: readonly Token[]): readonly Token[] {
   let depth = 0
-  return tokens.filter(({ text, kind }, at) => {
+  return tokens.filter(({ text, kind }) => {
     if (kind === 'sign') depth += { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 }[text] ?? 0
-    // A field may have such a name, too: then a comparison follows.
-    return depth === 0 && kind === 'word' && (text === 'and' || text === 'or') && at > 0
+    return depth === 0 && kind === 'word'
   })
 }
 
-/** Returns the offset at which clauses begin: a word at the depth of the condition, where no field can be. */
-export function clausesAt(tokens: readonly Token[]): number | undefined {
-  let depth = 0
-  for (const [at, { text, kind, start }] of tokens.entries()) {
-    if (kind === 'sign') depth += { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 }[text] ?? 0
-    const next = tokens[at + 1]
-    const follows = next !== undefined && (next.text === 'by' || next.kind === 'number')
-    if (depth === 0 && kind === 'word' && clauseWords.has(text) && follows) return start
+interface Apart {
+  readonly own: string
+  readonly clauses: string
+  /** The clause that asks for a sample; it is about the records, and the others are about rows. */
+  readonly sample: string
+}
+
+/** Takes what was typed apart into a condition and the clauses behind it. */
+export function apart(typed: string): Apart {
+  const tokens = tokensIn(typed)
+  const words = wordsOf(tokens).filter(word => {
+    const next = tokens[tokens.indexOf(word) + 1]?.text ?? ''
+    return Object.hasOwn(clauseWords, word.text) && clauseWords[word.text]?.test(next)
+  })
+  const textOf = (at: number, end?: number) => typed.slice(words[at]?.start ?? typed.length, end).trim()
+  const sample = words.findIndex(({ text }) => text === 'sample')
+  return {
+    own: typed.slice(0, words[0]?.start).trim(),
+    clauses: textOf(0),
+    sample: sample < 0 ? '' : textOf(sample, words[sample + 1]?.start),
   }
-  return undefined
+}
+
+/** Returns what was typed without the clauses about rows, for a query that has other rows. */
+export const aboutRecords = (typed: string): string => {
+  const { own, sample } = apart(typed)
+  return [own, sample].filter(Boolean).join(' ')
+}
+
+/**
+ * Adds conditions to one that was typed, without the clauses behind it.
+ *
+ * @returns undefined if one of the conditions is, and of a sample: a part of it is no sample of a part
+ */
+export function narrowed(typed: string, more: readonly (string | undefined)[]): string | undefined {
+  const { own, sample } = apart(typed)
+  if (more.includes(undefined) || sample !== '') return undefined
+  const isEither = joinsIn(own).some(({ text }) => text === 'or')
+  return [isEither && more.length > 0 ? `(${own})` : own, ...more].filter(Boolean).join(' and ')
 }
 
 function requirementOf(text: string, fields: readonly EntityField[], isMixed = false): Requirement {

@@ -95,12 +95,21 @@ export function scaleOf(span: Span): Scale | undefined {
   return numbersBetween(field.name, low, high, [min, max].every(isWhole), bulk)
 }
 
+/** Returns the steps as bars. A far one has all that lies far below or above the others, and is not to scale. */
+export const barsOf = ({ edges, print, isOpen }: Scale, steps: readonly number[]) =>
+  steps.map((count, at) => {
+    const [from, to] = [print(edges[at] ?? 0, false), print(edges[at + 1] ?? 0, true)]
+    const isFar = (at === 0 && isOpen[0]) || (at === steps.length - 1 && isOpen[1])
+    return { text: from === to ? from : `${from}–${to}`, count, isFar }
+  })
+
 const isWhole = (value: Amount) => Number.isInteger(Number(value))
 
-/** Returns a round step, so that there are at most as many as fit. */
-function roundStep(least: number): number {
+/** Returns the next of 1, 2, 5, 10, 20 … that is not below a number. */
+export function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least))
-  return ([1, 2, 5, 10].find(one => one * power >= least * 0.999_999) ?? 10) * power
+  const factor = [1, 2, 5].find(one => one * power >= least * 0.999_999) ?? 10
+  return Number((factor * power).toPrecision(2))
 }
 
 function edgesBetween(low: number, high: number, step: number): readonly number[] {

@@ -7,7 +7,7 @@ import { withQuery } from '../../router.ts'
 import { tokensIn, written } from '../entity/pql.ts'
 import { entityIn, isAst, partsOf, readQuery, refusalOf, textOf } from '../entity/reading.ts'
 import { RefusedQuery } from '../entity/refused.ts'
-import { clausesAt } from '../entity/requirements.ts'
+import { apart } from '../entity/requirements.ts'
 import { printNames, type View } from '../entity/view.ts'
 import type { Requested } from '../request/texts.ts'
 
@@ -96,7 +96,7 @@ export function questionOf(
   const names = columns.map(({ name }) => written(name)).join(', ')
   const shown = columns.length === entity.fields.length ? '' : `[${names}]`
   const by = order.map(one => `${written(one.field)}${one.order === 'desc' ? ' desc' : ''}`).join(', ')
-  const hasOrder = /\border\s+by\b/.test(condition.slice(clausesAt(tokensIn(condition)) ?? condition.length))
+  const hasOrder = /\border\s+by\b/.test(apart(condition).clauses)
   const lines = [condition, by === '' || hasOrder ? '' : `order by ${by}`].filter(Boolean)
   return lines.length === 0
     ? `${entity.name}${shown} { }`
@@ -147,7 +147,7 @@ function conditionIn(text: string): string {
   const tokens = tokensIn(text)
   const brackets = tokens[1]?.text === '[' ? (tokens.find(one => one.text === ']')?.end ?? 0) : 0
   const inside = text.slice(text.indexOf('{', brackets) + 1, text.lastIndexOf('}'))
-  return inside.slice(0, clausesAt(tokensIn(inside)) ?? inside.length).trim()
+  return apart(inside).own
 }
 
 /** Units of a drawing by the masks and buckets of times that stand for them. */
