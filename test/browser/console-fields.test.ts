@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { administrator as manager } from '../support/clients/administrator.ts'
 import { button, dialog, lookAt, openArchive, phone, said, settled } from '../support/clients/console.ts'
@@ -205,3 +206,97 @@ testOn(
     desk.assertQuiet()
   },
 )
+
+/** Letters refer to places, and can be written. */
+async function openReferences(t: TestContext, look: Parameters<typeof openArchive>[1] = {}) {
+  const archive = await openArchive(t, look)
+  const root = await manager(archive.service)
+  const declared = await root.send('PATCH', '/letters', {
+    write: 'admin',
+    fields: {
+      place: { references: 'places', label: 'Sent from' },
+      sender: { label: 'Writer', help: 'As signed.' },
+    },
+  })
+  assert.equal(declared.status, 200, JSON.stringify(declared.body))
+  await archive.desk.open('entities/letters/records/5')
+  const place = async (id: number) => {
+    const [record] = await list<{ readonly place: string }>(root.client, '', {
+      query: `letters { id = ${id} }`,
+    })
+    return record?.place
+  }
+  return { ...archive, place }
+}
+
+testOn(
+  'sqlite',
+  'CO17 a reference is chosen among the records that it can lead to, by their key or words, from the keyboard',
+  async t => {
+    const { desk, page, place } = await openReferences(t)
+    // Its value leads to the record.
+    await page.getByRole('link', { name: 'Coimbra', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Coimbra' }).waitFor()
+    await page.goBack()
+    await button(page, 'Edit').click()
+    const box = page.getByRole('combobox', { name: 'Sent from' })
+    await box.fill('dk')
+    await page.getByRole('option', { name: /Aarhus/ }).waitFor()
+    assert.equal(await page.locator('.picker-list > div').count(), 1)
+    assertClean(await lookAt(desk, 'picker'))
+    await page.keyboard.press('Escape')
+    assert.equal(await page.locator('.picker-list > div').count(), 0)
+    await box.fill('')
+    await page.getByRole('option', { name: /Dublin/ }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    assert.equal(await box.inputValue(), 'Basel')
+    await page.getByRole('link', { name: 'CH', exact: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await said(page, 'Record 5 is changed.')
+    assert.equal(await place(5), 'Basel')
+
+    await desk.open('entities/letters')
+    await button(page, 'Edit').click()
+    await page.locator('td[data-row="1"][data-field="place"]').focus()
+    await page.keyboard.type('ie')
+    await page.getByRole('option', { name: /Dublin/ }).waitFor()
+    await page.keyboard.press('Enter')
+    assertClean(await lookAt(desk, 'picker-cell'))
+    await page.keyboard.press('Enter')
+    await said(page, 'Record 1 is changed.')
+    assert.equal(await place(1), 'Dublin')
+
+    await page.getByLabel('Choose 3', { exact: true }).check()
+    await page.getByLabel('Choose 4', { exact: true }).check()
+    await button(page, 'Set a field…').click()
+    await dialog(page).getByLabel('Field', { exact: true }).selectOption('place')
+    await dialog(page).getByRole('combobox', { name: 'Sent from' }).fill('ch')
+    await dialog(page).getByRole('option', { name: /Basel/ }).click()
+    await button(dialog(page), 'Show what would change').click()
+    await button(dialog(page), /^Change (2 records|one record)$/).click()
+    await said(page, /changed/)
+    assert.deepEqual([await place(3), await place(4)], ['Basel', 'Basel'])
+    desk.assertQuiet()
+  },
+)
+
+testOn('sqlite', 'CO17 the choice of a reference fits a phone, and takes hostile words as words', async t => {
+  const { desk, page, place } = await openReferences(t, { size: phone, theme: 'dark' })
+  await button(page, 'More').click()
+  await button(page, 'Duplicate').click()
+  const box = dialog(page).getByRole('combobox', { name: 'Sent from' })
+  for (const words of ['"', '\\', '*', '" } or name = "', '))', 'x'.repeat(3_000)]) {
+    await box.fill(words)
+    await settled(page)
+  }
+  await box.fill('pt')
+  await dialog(page).getByRole('option', { name: /Évora/ }).waitFor()
+  assertClean(await lookAt(desk, 'picker-360'))
+  await dialog(page).getByRole('option', { name: /Évora/ }).click()
+  await dialog(page).getByLabel('id', { exact: true }).fill('900')
+  await button(dialog(page), 'Add the record').click()
+  await said(page, 'Record 900 is added.')
+  assert.equal(await place(900), 'Évora')
+  desk.assertQuiet()
+})

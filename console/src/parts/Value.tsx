@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
-import type { Json as Data, EntityField } from '../entities.ts'
+import { type Json as Data, type EntityField, entities, entityPath } from '../entities.ts'
 import { printExactly } from '../exact.ts'
 import { formatTime, t, tOf } from '../i18n/i18n.ts'
+import { href } from '../router.ts'
 import './value.css'
 
 /** Maximum number of characters shown of a value in a line. */
@@ -16,7 +17,7 @@ export function Value({
 }: {
   readonly value: Data | undefined
   /** The field that the value is of, which says how it is shown. */
-  readonly field?: Pick<EntityField, 'type' | 'format' | 'unit'> | undefined
+  readonly field?: Pick<EntityField, 'type' | 'format' | 'unit' | 'references'> | undefined
   readonly type?: string | undefined
   /** True inside a link, where an address must not become a link of its own. */
   readonly plain?: boolean
@@ -26,6 +27,13 @@ export function Value({
       <span class="null" title={t('null')}>
         –<span class="sr-only">{t('null')}</span>
       </span>
+    )
+  const to = plain ? undefined : pathOfReference(field, value)
+  if (to !== undefined)
+    return (
+      <a href={href(to)} class={typeof value === 'string' ? '' : 'number'}>
+        <bdi>{cut(String(value), longest)}</bdi>
+      </a>
     )
   if (typeof value === 'boolean') return <span>{value ? t('yes') : t('no')}</span>
   if (typeof value === 'number' || typeof value === 'bigint')
@@ -58,6 +66,17 @@ export function Value({
     return <bdi>{cut(value.join(', '), longest)}</bdi>
   }
   return <bdi class="json">{cut(printExactly(value), longest)}</bdi>
+}
+
+/** The path of the record that a value references, if the caller may read its entity. */
+export function pathOfReference(
+  field: Pick<EntityField, 'references'> | undefined,
+  value: Data | undefined,
+): string | undefined {
+  const name = field?.references
+  if (name === undefined || !['string', 'number', 'bigint'].includes(typeof value)) return undefined
+  if (!entities.value?.some(one => one.name === name)) return undefined
+  return `${entityPath(name)}/records/${encodeURIComponent(String(value))}`
 }
 
 /** The head of a field: its label with the name in the field's tooltip, or its name. */

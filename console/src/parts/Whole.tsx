@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { EntityField, Json } from '../entities.ts'
 import { printExactly, readExactly } from '../exact.ts'
 import { formatNumber, t } from '../i18n/i18n.ts'
-import { cut, isAddress, Value } from './Value.tsx'
+import { cut, isAddress, pathOfReference, Value } from './Value.tsx'
 import './whole.css'
 
 /** Number of characters shown of a text until more are asked for. */
@@ -32,6 +32,8 @@ export function Whole({
         ))}
       </ul>
     )
+  if (typeof value === 'string' && pathOfReference(field, value) !== undefined)
+    return <Value value={value} field={field} />
   if (typeof value === 'string' && (field?.format === 'image' || field?.format === 'e-mail'))
     return <Value value={value} field={field} />
   if (typeof value === 'string' && type !== 'date-time') return <Long text={value} />

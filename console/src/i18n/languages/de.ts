@@ -384,6 +384,9 @@ export const everybody: Everybody = {
   'edit.grid.help':
     'Pfeiltasten wählen eine Zelle; Eingabetaste, F2 oder Doppelklick bearbeiten sie. Die Eingabetaste speichert, Esc verlässt sie, Tab geht weiter, Entf nimmt den Wert weg.',
   'edit.end': 'Fertig',
+  // Verweise
+  'pick.list': 'Datensätze von {name}',
+  'pick.count': { one: 'Ein Datensatz steht zur Wahl.', other: '{n} Datensätze stehen zur Wahl.' },
   'several.hint': 'Haken Sie Datensätze an, um mehrere auf einmal zu ändern.',
   'several.ticked': { one: 'Ein Datensatz ist gewählt.', other: '{n} Datensätze sind gewählt.' },
   'several.none': 'Keinen wählen',

@@ -372,6 +372,9 @@ export const everybody = {
   'edit.grid.help':
     'Arrow keys choose a cell; Enter, F2 or a double click edit it. Enter saves, Esc leaves it, Tab goes on, Delete takes the value away.',
   'edit.end': 'Done',
+  // References
+  'pick.list': 'Records of {name}',
+  'pick.count': { one: 'One record is offered.', other: '{n} records are offered.' },
   'several.hint': 'Tick records to change several at once.',
   'several.ticked': { one: 'One record is chosen.', other: '{n} records are chosen.' },
   'several.none': 'Choose none',

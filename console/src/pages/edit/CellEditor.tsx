@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { EntityField, Json } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
+import { RecordPicker, referencedBy } from './RecordPicker.tsx'
 import {
   choicesOf,
   fitsPicker,
@@ -31,6 +32,7 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
   const kind = kindOf(field, value)
   const before = typedOf(value, kind)
   const choices = choicesOf(field, before)
+  const other = choices ? undefined : referencedBy(field)
   const takesKeys = !choices && kind !== 'boolean' && kind !== 'date-time'
   const [typed, setTyped] = useState<Typed>(first !== undefined && takesKeys ? first : before)
   const [busy, setBusy] = useState(false)
@@ -74,8 +76,7 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
       onDone(0)
     } else void finish(() => onDone(key === 'Enter' ? 0 : event.shiftKey ? -1 : 1))
   }
-  const common = {
-    ref: control,
+  const named = {
     'aria-label': nameFor(field),
     'aria-invalid': fault === undefined ? undefined : ('true' as const),
     'aria-busy': busy,
@@ -86,6 +87,7 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
       if (typeof json === 'string' && problem === undefined) void finish(onLeave)
     },
   }
+  const common = { ...named, ref: control }
   return (
     <span class="cell-editor">
       {choices || kind === 'boolean' ? (
@@ -109,6 +111,18 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
           max="9999-12-31T23:59:59"
           value={toPicker(typed)}
           onInput={event => setTyped(fromPicker(event.currentTarget.value))}
+        />
+      ) : other ? (
+        <RecordPicker
+          {...named}
+          of={other}
+          inputRef={control}
+          placeholder={typed === null ? t('edit.null') : ''}
+          text={typed ?? ''}
+          onText={text => {
+            setProblem(undefined)
+            setTyped(text === '' ? null : text)
+          }}
         />
       ) : (
         <input

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { EntityField } from '../../entities.ts'
 import { t, tOf, zone } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
+import { RecordPicker, ReferencedRecord, referencedBy } from './RecordPicker.tsx'
 import {
   choicesOf,
   type Fault,
@@ -31,6 +32,7 @@ interface Parts {
 /** One field of a record: its name, a control for its type, and what is wrong with the value. */
 export function FieldInput(parts: Parts): JSX.Element {
   const { field, kind, typed, isKey, isFixed, fault, onTyped, onLeave } = parts
+  const other = isFixed || field.oneOf || kind === 'long' || kind === 'json' ? undefined : referencedBy(field)
   const said = fault === undefined || typeof fault === 'string' ? fault : t(fault.key, fault.values)
   const place = typeof fault === 'object' && fault.at !== undefined && typed !== null && (
     <pre class="marked">{markedLine(typed, fault.at)}</pre>
@@ -43,12 +45,24 @@ export function FieldInput(parts: Parts): JSX.Element {
           isFixed ? (
             t('edit.key.fixed')
           ) : (
-            <Hint kind={kind} typed={typed} field={field} isKey={isKey} onTyped={onTyped} />
+            <>
+              {other && <ReferencedRecord of={other} text={typed ?? ''} />}
+              <Hint kind={kind} typed={typed} field={field} isKey={isKey} onTyped={onTyped} />
+            </>
           )
         }
         fault={said}
       >
-        {controlFor(kind, typed, isFixed, onTyped, choicesOf(field, typed))}
+        {other ? (
+          <RecordPicker
+            of={other}
+            text={typed ?? ''}
+            placeholder={typed === null ? t('edit.null') : ''}
+            onText={text => onTyped(text === '' ? null : text)}
+          />
+        ) : (
+          controlFor(kind, typed, isFixed, onTyped, choicesOf(field, typed))
+        )}
       </Field>
       {place}
     </div>
