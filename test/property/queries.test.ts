@@ -40,7 +40,7 @@ test('Q14 Q20 Q21 Q22 Q23 any query of imported records answers on both engines,
 test('Q14 Q20 Q21 Q22 Q23 any query of exposed tables, and of imported records beside them, answers what a plain reading answers', async t => {
   const { service, url } = await withTables(t, createTables)
   await exposeTables(service)
-  await relate(service, tableNames.things, tableNames.owners)
+  await relateAll(service, relations.slice(3))
   await forSheets(runs(2, 20), async (sheet, seed) => {
     await fillTables(url, sheet)
     await importSheets(service, sheet)
@@ -50,11 +50,17 @@ test('Q14 Q20 Q21 Q22 Q23 any query of exposed tables, and of imported records b
 })
 
 const imported = ['things', 'owners', 'links']
-const fields = [['owner', 'number']] as const
+/** Relations by fields, and by paths through lists. */
+const relationsOf = (things: string, owners: string, links: string) =>
+  [
+    { entities: [things, owners], fields: [['owner', 'number']] },
+    { entities: [things, links], fields: [['tags[*]', 'label']] },
+    { entities: [links, owners], fields: [['note', 'about.list[*]']] },
+  ] as const
 const relations = [
-  { entities: ['things', 'owners'], fields },
-  { entities: [tableNames.things, tableNames.owners], fields },
-] as const
+  ...relationsOf('things', 'owners', 'links'),
+  ...relationsOf(tableNames.things, tableNames.owners, tableNames.links),
+]
 
 async function importSheets(service: Service, all: readonly Sheet[]): Promise<void> {
   for (const sheet of all) {
@@ -73,7 +79,7 @@ async function importSheets(service: Service, all: readonly Sheet[]): Promise<vo
     await changeText(service, some.join(''), { entity: name, kind: 'delete' })
     await changeText(service, changedLines(sheet).join(''), { entity: name, kind: 'update' })
   }
-  await relate(service, 'things', 'owners')
+  await relateAll(service, relations.slice(0, 3))
 }
 
 /**
@@ -87,12 +93,14 @@ const changedLines = ({ key, records }: Sheet): readonly string[] =>
     return at % 3 === 1 && at > 1 ? [`${lineOf(record)}\n`] : []
   })
 
-const relate = ({ storage }: Service, things: string, owners: string) =>
-  storage.entities.describe(
-    things,
-    { relate: { fields: ['owner'], to: { entity: owners, fields: ['number'] } } },
-    commandEvent('entity.relate'),
-  )
+async function relateAll({ storage }: Service, all: readonly (typeof relations)[number][]): Promise<void> {
+  for (const { entities, fields } of all) {
+    const [from, to] = entities
+    const [[one, other]] = fields
+    const relate = { fields: [one], to: { entity: to, fields: [other] } }
+    await storage.entities.describe(from, { relate }, commandEvent('entity.relate'))
+  }
+}
 
 const everyQuery = (
   services: readonly Service[],

@@ -906,7 +906,7 @@ export const administration: Administration = {
   'relation.path.other': 'Ein anderer Pfad …',
   'relation.path.hint': 'Wie in Abfragen: data.place, list[0].id oder list[*].id für jedes Element.',
   'relation.unmatched':
-    'Gespeichert, aber noch gehört kein Datensatz von {name} zu einem von {other}: Nach {relation} sind keine Werte gleich.',
+    'Gespeichert, aber noch gehört kein Datensatz von {name} zu einem von {other}. Keine Werte sind gleich: {relation}',
 
   // Was für Felder festgelegt ist
   'field.declared': 'Festgelegt',

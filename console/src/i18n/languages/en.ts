@@ -878,7 +878,7 @@ export const administration = {
   'relation.path.other': 'Another path…',
   'relation.path.hint': 'As in queries: data.place, list[0].id, or list[*].id for any element.',
   'relation.unmatched':
-    'Saved, but no record of {name} belongs to one of {other} yet: no values are equal by {relation}.',
+    'Saved, but no record of {name} belongs to one of {other} yet. No values are equal: {relation}',
 
   // Declarations of fields
   'field.declared': 'Declared',
