@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { administrator } from '../support/clients/administrator.ts'
 import { list } from '../support/clients/listings.ts'
 import { importText } from '../support/data/imports.ts'
-import { test } from '../support/service/engines.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -181,5 +182,62 @@ test('Q21 a relation by path stays when its path or field is gone, and says so o
   await importText(service, JSON.stringify(artworks[0]), { entity: 'artworks', key: 'id', replace: true })
   assert.deepEqual(await found(service, 'artists { artworks { } }'), [7, 8])
   const done = await carrel(service.dataFolder, ['entity', 'fields', 'artworks', '--remove', 'by'])
-  assert.notEqual(done.code, 0)
+  assert.equal(done.code, 1)
+  assert.match(done.stderr, /a relation or the default condition of artworks uses "by"; change that first/)
 })
+
+testOn(
+  'postgres',
+  'Q21 tables with JSON and lists are related by path, to each other and to imported records',
+  async t => {
+    const { service, client } = await withTables(
+      t,
+      `CREATE TABLE shows (id integer PRIMARY KEY, works jsonb, places text[], notes json);
+       INSERT INTO shows VALUES (1, '[{"no": 1}, {"no": 2.0}]', '{Rome,Oslo}', '{"by": ["Ruth"]}'), (2, '[]', '{}', '{}'),
+         (3, NULL, NULL, NULL), (4, '{"no": 1}', '{Bern}', '{"by": [7, "Zoë"]}');
+       CREATE TABLE people (id integer PRIMARY KEY, name text);
+       INSERT INTO people VALUES (1, 'Ruth'), (2, 'Zoë'), (3, 'Ada')`,
+    )
+    for (const name of ['shows', 'people']) await exposeIn(service, name)
+    await service.addRecords('artworks', 'id', artworks)
+    await service.addRecords('places', 'name', [{ name: 'Rome' }, { name: 'Bern' }, { name: 'Paris' }])
+    for (const [one, other] of [
+      ['shows.works[*].no', 'artworks.id'],
+      ['shows.notes.by[*]', 'people.name'],
+      ['places.name', 'shows.places'],
+    ] as const) {
+      const done = await relate(service, one, other)
+      assert.equal(done.code, 0, done.stderr)
+      assert.match(done.stdout, /^[^\n]+\n$/, 'no warning')
+    }
+    for (const [query, ids] of [
+      ['shows { artworks { } }', [1]],
+      ['shows { ! artworks { } }', [2, 3, 4]],
+      ['artworks { shows { } }', [1, 2]],
+      ['artworks { shows { id = 4 } }', []],
+      ['shows { people { name = "Zoë" } }', [4]],
+      ['people { shows { } }', [1, 2]],
+      ['people { ! shows { id = 1 } }', [2, 3]],
+      ['shows { places { name = "Rome" } }', [1]],
+      ['people { shows { artworks { title = "Wall" } } }', [1]],
+    ] as const)
+      assert.deepEqual(await found(service, query), ids, query)
+    const places = await list<{ name: string }>(client, '', { query: 'places { shows { } }' })
+    assert.deepEqual(
+      places.map(({ name }) => name),
+      ['Bern', 'Rome'],
+    )
+    for (const [one, other, message] of [
+      ['shows.works[*].nr', 'people.id', /no record of shows has "works\[\*\]\.nr"$/],
+      [
+        'shows.works[*].no',
+        'people.name',
+        /values of shows\.works\[\*\]\.no are numbers and those of people\.name are texts/,
+      ],
+    ] as const) {
+      await carrel(service.dataFolder, ['entity', 'unrelate', 'shows', 'people'])
+      const done = await relate(service, one, other)
+      assert.match(done.stderr.trimEnd(), message)
+    }
+  },
+)

@@ -37,6 +37,7 @@ const known = mapOf(
     [to('artists', ['artist'], ['id']), to('gone', ['a'], ['b'])],
   ),
   entity('artists', ['id']),
+  entity('shows', ['works'], [to('sets', ['works[*].set'], ['data."a.b"'])]),
   entity('sets', ['x', 'y'], [to('artworks', ['x', 'y'], ['a', 'b'])]),
   entity('nodes', ['certname']),
   entity('facts', ['certname', 'name', 'value'], [to('fact_contents', ['name', 'value'], ['name', 'value'])]),
@@ -51,6 +52,7 @@ test('Q21 a relation holds in both directions, with the pairs of fields as each 
     ['a', 'x'],
     ['b', 'y'],
   ])
+  assert.deepEqual(between('sets', 'shows'), [['data."a.b"', 'works[*].set']])
   assert.deepEqual(between('bitstreams', 'items'), [['item', 'uuid']])
   assert.deepEqual(between('epersons', 'audit-events'), [['uuid', 'eperson']])
   for (const [one, other] of [

@@ -40,28 +40,34 @@ test('Q14 Q20 Q21 Q22 Q23 Q34 any query of imported records answers on both engi
 test('Q14 Q20 Q21 Q22 Q23 Q34 any query of exposed tables, and of imported records beside them, answers what a plain reading answers', async t => {
   const { service, url } = await withTables(t, createTables)
   await exposeTables(service)
-  await relate(service, tableNames.things, tableNames.owners)
-  const ofThings = ['thing', 'id'] as const
+  await relateAll(service, relations.slice(3))
+  const fields = [['thing', 'id']] as const
   const mixed = [
-    ['links', tableNames.things],
-    [tableNames.links, 'things'],
+    { entities: ['links', tableNames.things], fields },
+    { entities: [tableNames.links, 'things'], fields },
   ] as const
-  const all = [...relations, ...mixed.map(entities => ({ entities, fields: [ofThings] }))]
   await forSheets(runs(2, 20), async (sheet, seed) => {
     await fillTables(url, sheet)
     await importSheets(service, sheet)
-    for (const [links, things] of mixed) await relate(service, links, things, ofThings)
+    await relateAll(service, mixed)
+    const all = [...relations, ...mixed]
     const world = await worldOf(service, [...Object.values(tableNames), ...imported], all)
     await everyQuery([service], world, { numRuns: repeats(35, 500), seed })
   })
 })
 
 const imported = ['things', 'owners', 'links']
-const fields = [['owner', 'number']] as const
+/** Relations by fields, and by paths through lists. */
+const relationsOf = (things: string, owners: string, links: string) =>
+  [
+    { entities: [things, owners], fields: [['owner', 'number']] },
+    { entities: [things, links], fields: [['tags[*]', 'label']] },
+    { entities: [links, owners], fields: [['note', 'about.list[*]']] },
+  ] as const
 const relations = [
-  { entities: ['things', 'owners'], fields },
-  { entities: [tableNames.things, tableNames.owners], fields },
-] as const
+  ...relationsOf('things', 'owners', 'links'),
+  ...relationsOf(tableNames.things, tableNames.owners, tableNames.links),
+]
 
 async function importSheets(service: Service, all: readonly Sheet[]): Promise<void> {
   for (const sheet of all) {
@@ -80,7 +86,7 @@ async function importSheets(service: Service, all: readonly Sheet[]): Promise<vo
     await changeText(service, some.join(''), { entity: name, kind: 'delete' })
     await changeText(service, changedLines(sheet).join(''), { entity: name, kind: 'update' })
   }
-  await relate(service, 'things', 'owners')
+  await relateAll(service, relations.slice(0, 3))
 }
 
 /**
@@ -94,17 +100,14 @@ const changedLines = ({ key, records }: Sheet): readonly string[] =>
     return at % 3 === 1 && at > 1 ? [`${lineOf(record)}\n`] : []
   })
 
-const relate = (
-  { storage }: Service,
-  from: string,
-  to: string,
-  [own, theirs]: readonly [string, string] = ['owner', 'number'],
-) =>
-  storage.entities.describe(
-    from,
-    { relate: { fields: [own], to: { entity: to, fields: [theirs] } } },
-    commandEvent('entity.relate'),
-  )
+async function relateAll({ storage }: Service, all: World['relations']): Promise<void> {
+  for (const { entities, fields } of all) {
+    const [from, to] = entities
+    const [one, other] = fields[0] ?? ['', '']
+    const relate = { fields: [one], to: { entity: to, fields: [other] } }
+    await storage.entities.describe(from, { relate }, commandEvent('entity.relate'))
+  }
+}
 
 const everyQuery = (
   services: readonly Service[],

@@ -361,7 +361,13 @@ function nested(world: World, entity: KnownEntity, depth: number): fc.Arbitrary<
     const pairs = subjects.flatMap(one =>
       inner.flatMap(two => (areComparable(one.type, two.type) ? [[one.name, two.name] as const] : [])),
     )
-    const chosen = fc.array(fc.constantFrom(...pairs), { minLength: 1, maxLength: 2 })
+    const chosen = fc
+      .array(fc.constantFrom(...pairs), { minLength: 1, maxLength: 2 })
+      // Elements are compared alone.
+      .map(both => {
+        const alone = both.find(([, two]) => two.includes('[*]'))
+        return alone ? [alone] : both
+      })
     const compared = fc.tuple(chosen, query, paging(other)).chain(([both, where, clauses]) => {
       const [outside, inside] = [0, 1].map(side => {
         const all = both.map(pair => pair[side] as string)

@@ -222,7 +222,10 @@ function isIn(subject: Json | undefined, values: Json | undefined, scope: Scope)
   const places = names.map(name => subjectOf(name, scope.fields))
   const [, columns, source] = partsOf(values)
   if (operatorOf(values) === 'array') return inArray(places, partsOf(columns))
-  if (operatorOf(values) === 'from') return inRows(places, innerRows(values as Json, scope.world))
+  if (operatorOf(values) === 'from') {
+    const [, inner] = partsOf(source)
+    return inRows(places, ofElements(inner, innerRows(values as Json, scope.world)))
+  }
   const [select, query] = partsOf(source)
   return inRows(
     places,
@@ -379,14 +382,27 @@ function subquery(entity: string, query: Json | undefined, scope: Scope): Test {
   throw new Error(`no relation between ${scope.entity} and ${entity}`)
 }
 
-function selected({ world }: Scope, entity: string, columns: Json, query: Json | undefined) {
+/** Takes the lists apart that a single path through all elements makes. */
+function ofElements(columns: Json | undefined, rows: readonly InnerRow[]): readonly InnerRow[] {
+  const names = columns?.kind === 'array' ? columns.items : columns ? [columns] : []
+  if (names.length !== 1 || !textOf(names[0] as Json).includes('[*]')) return rows
+  return rows.flatMap(([cell]) => partsOf(cell?.[1]).map(one => [['json', one] as const]))
+}
+
+function selected(
+  { world }: Scope,
+  entity: string,
+  columns: Json,
+  query: Json | undefined,
+): readonly InnerRow[] {
   const { fields, records } = knownEntity(world, entity)
   const test = query ? condition(query, { world, fields, entity }) : () => true
   const names = columns.kind === 'array' ? columns.items : [columns]
   const places = names.map(name => placeOf(textOf(name), fields))
-  return records
+  const rows = records
     .filter(({ members }) => test(members))
     .map(({ members }) =>
       places.map(place => [place.type, valueAt(members, place) ?? { kind: 'null', raw: 'null' }] as const),
     )
+  return ofElements(columns, rows)
 }

@@ -902,6 +902,12 @@ export const administration: Administration = {
   'relation.more': 'Weiteres Paar von Feldern hinzufügen',
   'relation.elsewhere': 'Erklärt von {name}:',
   'relation.suggested': 'Ein Fremdschlüssel legt nahe:',
+  'relation.inside': 'Innerhalb von {name}',
+  'relation.path': 'Pfad',
+  'relation.path.other': 'Ein anderer Pfad …',
+  'relation.path.hint': 'Wie in Abfragen: data.place, list[0].id oder list[*].id für jedes Element.',
+  'relation.unmatched':
+    'Gespeichert, aber noch gehört kein Datensatz von {name} zu einem von {other}. Keine Werte sind gleich: {relation}',
 
   // Was für Felder festgelegt ist
   'field.declared': 'Festgelegt',

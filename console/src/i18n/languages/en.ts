@@ -874,6 +874,12 @@ export const administration = {
   'relation.more': 'Add another pair of fields',
   'relation.elsewhere': 'Declared by {name}:',
   'relation.suggested': 'A foreign key suggests:',
+  'relation.inside': 'Inside of {name}',
+  'relation.path': 'Path',
+  'relation.path.other': 'Another path…',
+  'relation.path.hint': 'As in queries: data.place, list[0].id, or list[*].id for any element.',
+  'relation.unmatched':
+    'Saved, but no record of {name} belongs to one of {other} yet. No values are equal: {relation}',
 
   // Declarations of fields
   'field.declared': 'Declared',

@@ -1,15 +1,23 @@
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { a } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
-import { type Change, changeDeclared, type Relation, type Tagged, wrongMember } from './declared.ts'
+import {
+  type Change,
+  changeDeclared,
+  type Relation,
+  relationInWords,
+  type Tagged,
+  wrongMember,
+} from './declared.ts'
 import { Relations } from './Relations.tsx'
 import { RuleField, readChoices } from './RuleField.tsx'
 import { readersInWords } from './rules.ts'
@@ -41,12 +49,14 @@ export function Declarations({
 }): JSX.Element {
   const start = valuesOf(tagged)
   const [values, setValues] = useTyped(start)
+  const [unmatched, setUnmatched] = useState<readonly Relation[]>([])
   const set = (change: Partial<Values>) => setValues({ ...values, ...change })
   const { entity, tag } = tagged
   const isSame = JSON.stringify(values) === JSON.stringify(start)
   const work = useWork(async () => {
     const change = changeFrom(start, values)
-    await changeDeclared(entity.name, change, tag)
+    const { relations, warnings = [] } = await changeDeclared(entity.name, change, tag)
+    setUnmatched(warnings.flatMap(({ member }) => relations[Number(member.split('/')[2])] ?? []))
     toast(a('saved'))
     await loadEntities().catch(() => {})
     onChange()
@@ -101,6 +111,15 @@ export function Declarations({
         <p class="soft">{a('declare.relations.help')}</p>
         <Relations entity={entity} relations={values.relations} onChange={relations => set({ relations })} />
         {faultAt('relations') && <Notice tone="bad">{faultAt('relations')}</Notice>}
+        {unmatched.map(relation => (
+          <Notice key={relation.to.entity} tone="warn">
+            {a('relation.unmatched', {
+              relation: relationInWords(relation),
+              name: tOf('entity', entity.name),
+              other: tOf('entity', relation.to.entity),
+            })}
+          </Notice>
+        ))}
       </section>
       <section class="section">
         <h2>{a('declare.condition')}</h2>

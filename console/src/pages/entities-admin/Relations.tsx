@@ -6,7 +6,9 @@ import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
 import { type Declared, type Relation, relationInWords } from './declared.ts'
+import { pathsIn } from './paths.ts'
 
 interface Parts {
   readonly entity: Declared
@@ -88,38 +90,38 @@ function NewRelation({
   const [to, setTo] = useState(others[0]?.name ?? '')
   const target = others.find(({ name }) => name === to)
   const [pairs, setPairs] = useState<readonly (readonly [string, string])[]>([['', '']])
-  const own = entity.fields.map(({ name }) => name)
-  const its = target?.fields.map(({ name }) => name) ?? []
   const set = (at: number, pair: readonly [string, string]) =>
     setPairs(pairs.map((one, place) => (place === at ? pair : one)))
-  const choose = (label: string, value: string, names: readonly string[], onName: (name: string) => void) => (
-    <Field label={label}>
-      <select value={value} onChange={event => onName(event.currentTarget.value)}>
-        <option value="" />
-        {names.map(name => (
-          <option key={name} value={name}>
-            {tOf('entity', name)}
-          </option>
-        ))}
-      </select>
-    </Field>
-  )
   const isWhole = target !== undefined && pairs.every(([one, other]) => one !== '' && other !== '')
   return (
     <div class="new-relation">
-      {choose(
-        a('relation.to'),
-        to,
-        others.map(({ name }) => name),
-        name => {
-          setTo(name)
-          setPairs([['', '']])
-        },
-      )}
+      <Field label={a('relation.to')}>
+        <select
+          value={to}
+          onChange={event => {
+            setTo(event.currentTarget.value)
+            setPairs([['', '']])
+          }}
+        >
+          {others.map(({ name }) => (
+            <option key={name} value={name}>
+              {tOf('entity', name)}
+            </option>
+          ))}
+        </select>
+      </Field>
       {pairs.map(([one, other], at) => (
         <div key={at} class="fields">
-          {choose(a('relation.own'), one, own, name => set(at, [name, other]))}
-          {choose(a('relation.its', { name: tOf('entity', to) }), other, its, name => set(at, [one, name]))}
+          <Side label={a('relation.own')} of={entity} value={one} onValue={name => set(at, [name, other])} />
+          {target && (
+            <Side
+              key={to}
+              label={a('relation.its', { name: tOf('entity', to) })}
+              of={target}
+              value={other}
+              onValue={name => set(at, [one, name])}
+            />
+          )}
         </div>
       ))}
       <div class="row">
@@ -144,6 +146,66 @@ function NewRelation({
           {t('cancel')}
         </button>
       </div>
+    </div>
+  )
+}
+
+/** Stands for a path that is typed. */
+const typed = '\0'
+
+/** A choice of a field, of a path that records have inside of one, or of a path that is typed. */
+function Side({
+  label,
+  of: { name, fields },
+  value,
+  onValue,
+}: {
+  readonly label: string
+  readonly of: Pick<Declared, 'name' | 'fields'>
+  readonly value: string
+  readonly onValue: (value: string) => void
+}): JSX.Element {
+  const [isTyped, setTyped] = useState(false)
+  const found = useLoad(signal => pathsIn(name, fields, signal), [name])
+  const hasJson = fields.some(({ type }) => type === 'json')
+  const options = (names: readonly string[]) =>
+    names.map(one => (
+      <option key={one} value={one}>
+        {one}
+      </option>
+    ))
+  return (
+    <div class="stack">
+      <Field label={label}>
+        <select
+          value={isTyped ? typed : value}
+          onChange={({ currentTarget }) => {
+            setTyped(currentTarget.value === typed)
+            onValue(currentTarget.value === typed ? value : currentTarget.value)
+          }}
+        >
+          <option value="" />
+          {options(fields.map(field => field.name))}
+          {found.value?.map(({ field, paths }) => (
+            <optgroup key={field} label={a('relation.inside', { name: field })}>
+              {options(paths)}
+            </optgroup>
+          ))}
+          {hasJson && <option value={typed}>{a('relation.path.other')}</option>}
+        </select>
+      </Field>
+      {isTyped && (
+        <Field label={a('relation.path')} hint={a('relation.path.hint')}>
+          <input
+            class="code-input"
+            spellcheck={false}
+            autoComplete="off"
+            maxLength={1_000}
+            value={value}
+            onInput={event => onValue(event.currentTarget.value.trim())}
+          />
+        </Field>
+      )}
     </div>
   )
 }

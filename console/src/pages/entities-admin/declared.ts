@@ -37,7 +37,11 @@ export type Change = Partial<
 }
 
 /** @throws CarrelProblem 412 if the entity was changed by another request meanwhile */
-export const changeDeclared = (name: string, change: Change, tag: string | null): Promise<unknown> =>
+export const changeDeclared = (
+  name: string,
+  change: Change,
+  tag: string | null,
+): Promise<Pick<Schemas['Entity'], 'relations' | 'warnings'>> =>
   service.value.patch(addressOf(name), {
     body: JSON.stringify(change),
     headers: { 'content-type': 'application/merge-patch+json', ...(tag ? { 'if-match': tag } : {}) },

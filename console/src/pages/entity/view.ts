@@ -56,6 +56,9 @@ const readOrder = (text: string | null): readonly Order[] =>
     one.startsWith('-') ? { field: one.slice(1), order: 'desc' } : { field: one, order: 'asc' },
   )
 
+export const printOrder = (order: readonly Order[]): string =>
+  printNames(order.map(one => (one.order === 'desc' ? `-${one.field}` : one.field)))
+
 export const usual = (entity: Entity): readonly EntityField[] => entity.fields.slice(0, usualColumns)
 
 /** Narrowest and widest column in pixels, and the steps between them. */
@@ -81,6 +84,10 @@ function layoutOf(entity: Entity, parameters: URLSearchParams): Pick<View, 'colu
   return { columns: chosen.length > 0 ? chosen : usual(entity), widths: new Map(widths) }
 }
 
+/** Returns the columns that were last chosen in this browser for the entity's table. */
+export const columnsFor = (entity: Entity): readonly EntityField[] =>
+  layoutOf(entity, new URLSearchParams()).columns
+
 const isLaidOut = (parameters: URLSearchParams) => layout.some(name => parameters.has(name))
 
 /** Completes the address by the columns that were last chosen in this browser, so that others see the same. */
@@ -92,7 +99,7 @@ export function addRemembered(entity: Entity): void {
 
 export const showOrder = (order: readonly Order[]): void =>
   setQuery({
-    sort: printNames(order.map(one => (one.order === 'desc' ? `-${one.field}` : one.field))),
+    sort: printOrder(order),
     page: null,
   })
 

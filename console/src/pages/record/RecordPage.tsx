@@ -79,7 +79,7 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
             <Fields entity={entity} record={stored.record} />
           )}
           {entity.relations?.map(relation => (
-            <Related key={relation.to.entity} relation={relation} record={stored.record} />
+            <Related key={`${key} ${relation.to.entity}`} {...{ entity, relation }} record={stored.record} />
           ))}
           {entity.writable && <History entity={entity} record={stored.record} />}
         </>

@@ -1,65 +1,77 @@
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import {
   type DataRecord,
+  type Entity,
   entities,
   entityPath,
+  isSortable,
+  type Json,
+  keyOf,
   keyPath,
-  pathOf,
   type Relation,
   recordPath,
 } from '../../entities.ts'
 import { printExactly, readExactly } from '../../exact.ts'
-import { t, tOf } from '../../i18n/i18n.ts'
+import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { useLoad } from '../../parts/load.ts'
+import { Pager } from '../../parts/Pager.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
-import { Table } from '../../parts/Table.tsx'
+import { type Order, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { written } from '../entity/pql.ts'
-import { usual } from '../entity/view.ts'
+import { askedBy, columnsFor, printOrder } from '../entity/view.ts'
 
-/** Number of related records listed; a link leads to all of them. */
-const some = 10
+/** Number of related records on a page of the table; a link leads to all of them in a table of their own. */
+const size = 10
 
 /**
  * Records of another entity that are related to this one. The link to all of them uses the relation as a
  * filter.
  */
 export function Related({
+  entity,
   relation,
   record,
 }: {
+  readonly entity: Entity
   readonly relation: Relation
   readonly record: DataRecord
 }): JSX.Element | null {
   const other = entities.value?.find(({ name }) => name === relation.to.entity)
-  const values = relation.fields.map(name => record[name])
-  const condition = relation.to.fields
-    .map((name, at) => `${written(name)} = ${printExactly(values[at])}`)
-    .join(' and ')
-  const isNull = values.some(value => value === null || value === undefined)
-  const { value, problem, reload } = useLoad(
+  const condition = other && conditionFor(entity, record, relation, other)
+  const [order, setOrder] = useState<readonly Order[]>([])
+  const [page, setPage] = useState(1)
+  const { value, problem, loading, reload } = useLoad(
     async signal => {
-      if (!other || isNull) return undefined
-      const query = { query: `${other.name} { ${condition} }`, limit: some, include_total: true }
-      const response = await service.value.request('GET', pathOf(), { query, signal })
+      if (!other || condition === undefined) return undefined
+      const { path, parameters } = askedBy(other, { condition, order })
+      const paging = { limit: size, offset: (page - 1) * size || undefined, include_total: true }
+      const response = await service.value.request('GET', path, {
+        query: { ...parameters, ...paging },
+        signal,
+      })
       return {
         records: readExactly(await response.text()) as readonly DataRecord[],
         total: Number(response.headers.get('x-records')),
       }
     },
-    [other, condition, who.value],
+    [other, condition, order, page, who.value],
   )
-  if (!other || isNull) return null
-  const shown = usual(other).slice(0, 8)
+  if (!other || condition === undefined) return null
+  const sort = printOrder(order)
   return (
-    <section class="section">
+    <section class="section related" aria-busy={loading}>
       <div class="row spread">
-        <h2>{tOf('entity', other.name)}</h2>
+        <h2>
+          {tOf('entity', other.name)}{' '}
+          {value && value.total > 0 && <span class="soft number">{formatNumber(value.total)}</span>}
+        </h2>
         {value && value.total > 0 && (
-          <a href={href(withQuery(entityPath(other.name), { q: condition }))}>
+          <a href={href(withQuery(entityPath(other.name), { q: condition, ...(sort && { sort }) }))}>
             {t('record.related', { n: value.total })}
           </a>
         )}
@@ -71,23 +83,65 @@ export function Related({
       ) : value.total === 0 ? (
         <p class="soft">{t('entity.none')}</p>
       ) : (
-        <Table<DataRecord>
-          whole
-          label={tOf('entity', other.name)}
-          rows={value.records}
-          idOf={one => keyPath(other, one)}
-          pathOf={one => recordPath(other, one)}
-          columns={shown.map((field, at) => ({
-            id: field.name,
-            label: <FieldName field={field} />,
-            numeric: field.type === 'integer' || field.type === 'number',
-            cell: one => {
-              const text = <Value value={one[field.name]} field={field} plain={at === 0} />
-              return at === 0 ? <a href={href(recordPath(other, one))}>{text}</a> : text
-            },
-          }))}
-        />
+        <>
+          <Table<DataRecord>
+            whole
+            label={tOf('entity', other.name)}
+            rows={value.records}
+            idOf={one => keyPath(other, one)}
+            pathOf={one => recordPath(other, one)}
+            order={order}
+            onOrder={next => {
+              setOrder(next)
+              setPage(1)
+            }}
+            columns={columnsFor(other).map((field, at) => ({
+              id: field.name,
+              label: <FieldName field={field} />,
+              sortable: isSortable(field),
+              pinned: at === 0,
+              numeric: field.type === 'integer' || field.type === 'number',
+              cell: one => {
+                const text = <Value value={one[field.name]} field={field} plain={at === 0} />
+                return at === 0 ? <a href={href(recordPath(other, one))}>{text}</a> : text
+              },
+            }))}
+          />
+          {value.total > size && <Pager page={page} size={size} total={value.total} onPage={setPage} />}
+        </>
       )}
     </section>
   )
 }
+
+/**
+ * Writes the condition of the other entity's records that are related to this one: with the values of this record where
+ * they are plain, or else with its key.
+ *
+ * @returns undefined if it has no value to be related by
+ */
+export function conditionFor(
+  entity: Entity,
+  record: DataRecord,
+  { fields, to }: Relation,
+  other: Entity,
+): string | undefined {
+  const isPlain = fields.every(name => entity.fields.some(one => one.name === name && !one.list))
+  const equal = (names: readonly string[], values: readonly unknown[], of: Entity) =>
+    names.map((name, at) => `${writtenPath(name, of)} = ${printExactly(values[at] as Json)}`).join(' and ')
+  if (!isPlain) {
+    const key = keyOf(entity)
+    const values = key.map(name => record[name])
+    return `${entity.name} { ${equal(key, values, entity)} }`
+  }
+  const values = fields.map(name => record[name])
+  return values.some(value => value === null || value === undefined)
+    ? undefined
+    : equal(to.fields, values, other)
+}
+
+/** Writes a field, or a path into one, in PQL. */
+const writtenPath = (text: string, { fields }: Entity): string =>
+  fields.every(({ name }) => name !== text) && /^[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[(\d+|\*)\])*$/.test(text)
+    ? text
+    : written(text)
