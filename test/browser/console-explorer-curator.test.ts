@@ -109,7 +109,7 @@ for (const look of looks)
         await facet('language').getByLabel('fr', { exact: false }).first().check()
         await found(page, letters.filter(({ language }) => language === 'fr').length)
         if (isWide) {
-          const plot = facet('year').locator('.range-plot > svg')
+          const plot = facet('year').locator('.range-plot > .histogram')
           await plot.scrollIntoViewIfNeeded()
           const box = (await plot.boundingBox()) ?? assert.fail('there is no histogram')
           await page.mouse.move(box.x + box.width * 0.3, box.y + 10)

@@ -109,7 +109,7 @@ testOn(
 
     await t.test('4 how many were acquired in the years that are brushed?', async () => {
       await desk.open('entities/artworks?facets=acquisitionYear')
-      const plot = facet('acquisitionYear').locator('.range-plot > svg')
+      const plot = facet('acquisitionYear').locator('.range-plot > .histogram')
       const box = (await plot.boundingBox()) ?? assert.fail('there is no histogram')
       await page.mouse.move(box.x + box.width * 0.55, box.y + 10)
       await page.mouse.down()

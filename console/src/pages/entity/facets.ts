@@ -33,8 +33,7 @@ const patience = 10
 
 const canBeFacet = (entity: Entity) => {
   const [only, ...more] = keyOf(entity)
-  return (field: EntityField) =>
-    isSortable(field) && !(more.length === 0 && field.name === only)
+  return (field: EntityField) => isSortable(field) && !(more.length === 0 && field.name === only)
 }
 
 const isScale = ({ type }: EntityField) => type === 'integer' || type === 'number' || type === 'date-time'
