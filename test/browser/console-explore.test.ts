@@ -139,8 +139,9 @@ testOn(
       ['made', 'One record above 1959', /^made >= "1960/],
     ] as const) {
       // Most of the bars are those of the others.
-      const counts = await facet(name).locator('.range-plot > .histogram > li').allTextContents()
-      assert.ok(counts.filter(text => !/ 0$/.test(text)).length > counts.length / 2, counts.join('; '))
+      const bars = await facet(name).locator('.range-plot li').allTextContents()
+      const tall = bars.filter(text => !/ 0$/.test(text)).length
+      assert.ok(tall > bars.length / 2, `${name}: ${bars.join('; ')}`)
       await facet(name).getByRole('button', { name: outlier }).click()
       await page.waitForURL(url => {
         const q = url.searchParams.get('q') ?? ''
@@ -155,7 +156,7 @@ testOn(
     await panel.getByText('Different values').waitFor()
     const bars = await panel.locator('.histogram li').allTextContents()
     assert.ok(bars.filter(text => !/ 0$/.test(text)).length > bars.length / 2, bars.join('; '))
-    assert.match(bars.at(-1) ?? '', /–9999 1$/)
+    assert.match(bars.at(-1) ?? '', /9999 1$/)
     await assertAccessible(page, 'far values')
     await takePicture(page, 'far-1440-light')
     desk.assertQuiet()

@@ -46,7 +46,9 @@ const reserved = new Set([
 
 /** Writes a field's name in PQL, quoted where necessary. */
 export const written = (name: string): string =>
-  /^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) && !reserved.has(name.toLowerCase()) ? name : JSON.stringify(name)
+  /^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) && !reserved.has(name.toLowerCase())
+    ? name
+    : JSON.stringify(name)
 
 /** Returns the field that a token names, alone or with a path into its value. */
 const fieldOf = ({ kind, text }: Token, fields: readonly EntityField[]): EntityField | undefined => {
