@@ -1,44 +1,22 @@
 import type { Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { CarrelProblem, service } from '../../api.ts'
+import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
-import { formatTime, t, tOf } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { useLoad, useWork } from '../../parts/load.ts'
+import { useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
-import { toast } from '../../parts/toast.tsx'
 import { Follow } from '../processes/Follow.tsx'
-import {
-  changeFields,
-  type Declared,
-  type FieldsChange,
-  type Misfit,
-  misfitsIn,
-  restoreVersion,
-  type Version,
-  versionsAddress,
-} from './declared.ts'
-import { types, valueIn } from './FieldForm.tsx'
+import { changeFields, type Declared, type Misfit, misfitsIn } from './declared.ts'
+import { types } from './FieldForm.tsx'
+import { changesIn, fieldsChange, newRow, type Row, rowOf, type Type } from './field-changes.ts'
 import { Misfits } from './Misfits.tsx'
-
-type Type = Declared['fields'][number]['type']
-
-/** A field as it is to be. */
-interface Row {
-  readonly id: string
-  /** The field as it is; undefined for a new one. */
-  readonly was: Declared['fields'][number] | undefined
-  readonly name: string
-  readonly type: Type
-  readonly isGone: boolean
-  /** The value of a new field in the records that are there; empty: none. */
-  readonly default: string
-}
+import { FieldsChanged } from './Versions.tsx'
 
 interface Parts {
   readonly entity: Declared
@@ -165,7 +143,7 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
         </Notice>
       )}
       {isReady && change.types !== undefined && isChecked && <Notice tone="good">{a('fields.fit')}</Notice>}
-      {done !== undefined && <Done name={name} records={done} onRestore={onChange} />}
+      {done !== undefined && <FieldsChanged name={name} records={done} onRestore={onChange} />}
       {isStale ? (
         <Notice tone="warn">
           {a('declare.stale')}{' '}
@@ -284,116 +262,4 @@ function FieldRow({
       )}
     </li>
   )
-}
-
-/** Says that fields are changed, and until when the version before can be restored. */
-function Done({
-  name,
-  records,
-  onRestore,
-}: {
-  readonly name: string
-  readonly records: number
-  readonly onRestore: () => void
-}): JSX.Element {
-  const { value } = useLoad(
-    signal => service.value.list<Version>(versionsAddress(name)).page(0, 1, signal),
-    [name],
-  )
-  const [version] = value?.items ?? []
-  const [isRestored, setRestored] = useState(false)
-  const restoring = useWork(async () => {
-    if (!version) return
-    await restoreVersion(name, version.id)
-    setRestored(true)
-    toast(a('version.restored', { name, n: version.records }))
-    await loadEntities().catch(() => {})
-    onRestore()
-  })
-  return (
-    <>
-      <Notice tone="good">
-        {a(isRestored ? 'fields.undone' : 'fields.done', { n: records })}{' '}
-        {version && !isRestored && (
-          <>
-            {a('fields.done.until', { time: formatTime(version.until) })}{' '}
-            <button type="button" class="link-button" aria-busy={restoring.busy} onClick={restoring.run}>
-              {a('fields.undo')}
-            </button>
-          </>
-        )}
-      </Notice>
-      <ProblemNotice problem={restoring.problem} />
-    </>
-  )
-}
-
-const rowOf = (was: Declared['fields'][number]): Row => ({
-  ...{ id: `field ${was.name}`, was, name: was.name, type: was.type, isGone: false, default: '' },
-})
-
-const newRow: Row = { id: '', was: undefined, name: '', type: 'text', isGone: false, default: '' }
-
-interface Change {
-  readonly id: string
-  readonly words: string
-  /** What takes it back; undefined: a new field goes. */
-  readonly back: Partial<Row> | undefined
-}
-
-/** The changes of a row in words. */
-function changesIn(row: Row): readonly Change[] {
-  const { id, was, type, isGone, default: value } = row
-  const name = row.name.trim()
-  if (!was) {
-    if (name === '') return []
-    const values = { name, type: tOf('type', type), value }
-    const words = a(value === '' || type === 'json' ? 'fields.added' : 'fields.added.value', values)
-    return [{ id, words, back: undefined }]
-  }
-  if (isGone) return [{ id, words: a('fields.removed', { name: was.name }), back: { isGone: false } }]
-  const isRenamed = name !== was.name && name !== ''
-  return [
-    ...(isRenamed
-      ? [{ id, words: a('fields.renamed', { name: was.name, next: name }), back: { name: was.name } }]
-      : []),
-    ...(type === was.type
-      ? []
-      : [
-          {
-            id,
-            words: a('fields.retyped', {
-              ...{ name: was.name, was: tOf('type', was.type), next: tOf('type', type) },
-            }),
-            back: { type: was.type },
-          },
-        ]),
-  ]
-}
-
-/** The changes of all rows as they are sent. */
-function fieldsChange(rows: readonly Row[]): FieldsChange {
-  const stay = rows.flatMap(({ was, isGone, ...row }) =>
-    was && !isGone ? [{ ...row, was, name: row.name.trim() || was.name }] : [],
-  )
-  const add = rows.flatMap(({ was, name, type, default: value }) =>
-    was || name.trim() === ''
-      ? []
-      : [
-          {
-            ...{ name: name.trim(), type },
-            ...(value !== '' &&
-              type !== 'json' && { default: valueIn(value, type) as string | number | boolean }),
-          },
-        ],
-  )
-  const remove = rows.flatMap(({ was, isGone }) => (was && isGone ? [was.name] : []))
-  const rename = stay.filter(({ was, name }) => name !== was.name).map(({ was, name }) => [was.name, name])
-  const retyped = stay.filter(({ was, type }) => type !== was.type).map(({ was, type }) => [was.name, type])
-  return {
-    ...(add.length > 0 && { add }),
-    ...(remove.length > 0 && { remove }),
-    ...(rename.length > 0 && { rename: Object.fromEntries(rename) as Readonly<Record<string, string>> }),
-    ...(retyped.length > 0 && { types: Object.fromEntries(retyped) as Readonly<Record<string, Type>> }),
-  }
 }

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import { service } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, tOf } from '../../i18n/i18n.ts'
 import { HalTable } from '../../parts/HalTable.tsx'
-import { useWork } from '../../parts/load.ts'
-import { ProblemNotice } from '../../parts/states.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { restoreVersion, type Version, versionsAddress } from './declared.ts'
 
@@ -20,10 +21,7 @@ export function Versions({
   const chosen = useRef<Version | undefined>(undefined)
   const restoring = useWork(async () => {
     if (!chosen.current) return
-    const { id, records } = chosen.current
-    await restoreVersion(name, id)
-    toast(a('version.restored', { name, n: records }))
-    await loadEntities().catch(() => {})
+    await restore(name, chosen.current)
     onRestore()
   })
   return (
@@ -66,4 +64,50 @@ export function Versions({
       />
     </section>
   )
+}
+
+/** Says that fields are changed, and until when the version before can be restored. */
+export function FieldsChanged({
+  name,
+  records,
+  onRestore,
+}: {
+  readonly name: string
+  readonly records: number
+  readonly onRestore: () => void
+}): JSX.Element {
+  const { value } = useLoad(
+    signal => service.value.list<Version>(versionsAddress(name)).page(0, 1, signal),
+    [name],
+  )
+  const [version] = value?.items ?? []
+  const [isRestored, setRestored] = useState(false)
+  const restoring = useWork(async () => {
+    if (!version) return
+    await restore(name, version)
+    setRestored(true)
+    onRestore()
+  })
+  return (
+    <>
+      <Notice tone="good">
+        {a(isRestored ? 'fields.undone' : 'fields.done', { n: records })}{' '}
+        {version && !isRestored && (
+          <>
+            {a('fields.done.until', { time: formatTime(version.until) })}{' '}
+            <button type="button" class="link-button" aria-busy={restoring.busy} onClick={restoring.run}>
+              {a('fields.undo')}
+            </button>
+          </>
+        )}
+      </Notice>
+      <ProblemNotice problem={restoring.problem} />
+    </>
+  )
+}
+
+async function restore(name: string, { id, records }: Version): Promise<void> {
+  await restoreVersion(name, id)
+  toast(a('version.restored', { name, n: records }))
+  await loadEntities().catch(() => {})
 }
