@@ -21,7 +21,11 @@ export interface RelatedTask {
 export function relatedColumn(task: RelatedTask, tick: () => void): DerivedColumn {
   const { count, others, selection, value } = task
   const outer = task.outer.map(column => openColumn(column, count))
-  const inner = task.inner.map(({ column, translation }) => ({ ...openColumn(column, others), translation }))
+  const inner = task.inner.map(({ column, translation }) => ({
+    // A column that is read from a file has its ranks by a getter, which a spread would lose.
+    ranks: openColumn(column, others).ranks,
+    translation,
+  }))
   const wanted = openColumn(value.column, others)
   const numbers = numbersIn(selection ? openSelection(selection) : undefined, others)
   const [first, ...rest] = outer.map(({ distinct }) => distinct)
