@@ -103,9 +103,9 @@ function Line({ entity, condition, number, fault, onChange }: LineParts): JSX.El
           else if (chosen === anyText) onChange({ field: anyText, operator: 'words', value: '' })
         }}
       >
-        {entity.fields.map(({ name }) => (
+        {entity.fields.map(({ name, label }) => (
           <option key={name} value={name}>
-            {name}
+            {label ?? name}
           </option>
         ))}
         <option value={anyText}>{t('filter.any-text')}</option>
