@@ -25,6 +25,10 @@ export async function loadEntities(signal?: AbortSignal): Promise<readonly Entit
   return list
 }
 
+/** The label of a field that is declared, or its name. */
+export const labelIn = ({ fields }: Pick<Entity, 'fields'>, name: string): string =>
+  fields.find(one => one.name === name)?.label ?? name
+
 /** True if records can be sorted by the field. Some types of a database, and lists, have no useful order. */
 export const isSortable = ({ sortable, list }: EntityField): boolean => sortable !== false && !list
 

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { administrator as manager } from '../support/clients/administrator.ts'
 import { button, dialog, lookAt, openArchive, phone, said, settled } from '../support/clients/console.ts'
 import { list } from '../support/clients/listings.ts'
+import { recordPath } from '../support/data/record-writes.ts'
 import { testOn } from '../support/service/engines.ts'
 
 const assertClean = (faults: readonly Error[]) => {
@@ -298,5 +299,42 @@ testOn('sqlite', 'CO17 the choice of a reference fits a phone, and takes hostile
   await button(dialog(page), 'Add the record').click()
   await said(page, 'Record 900 is added.')
   assert.equal(await place(900), 'Évora')
+  desk.assertQuiet()
+})
+
+testOn('sqlite', 'CO17 labels stand in sorting, filters, history, conflicts and questions', async t => {
+  const { service, desk, page } = await openReferences(t)
+  const other = (await manager(service, 'other@example.org')).client
+  const write = async (sender: string) => {
+    const done = await other.request(recordPath('letters', 5), {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ sender }),
+    })
+    assert.equal(done.status, 200, await done.text())
+  }
+  await write('Zora')
+  await desk.open('entities/letters/records/5')
+  await page.locator('.history').getByText('Writer', { exact: true }).waitFor()
+  desk.expectRefusals()
+  await button(page, 'Edit').click()
+  await page.getByLabel('Writer', { exact: true }).fill('Zita')
+  await write('Zelda')
+  await button(page, 'Save').click()
+  await page.getByRole('group', { name: 'Writer' }).waitFor()
+  await settled(page)
+  assertClean(await lookAt(desk, 'labels-conflict'))
+
+  await desk.open('entities/letters?sort=sender')
+  await button(page, /^Sort/).click()
+  await button(page, 'Don’t sort by Writer').waitFor()
+  await page.keyboard.press('Escape')
+  await button(page, 'Filter').click()
+  await page.getByRole('option', { name: 'Sent from' }).first().waitFor({ state: 'attached' })
+
+  const question = 'letters[place, sender] { limit 5 }'
+  await desk.open(`questions?q=${encodeURIComponent(question)}`)
+  await page.getByRole('columnheader', { name: 'Sent from' }).waitFor()
+  await page.getByRole('columnheader', { name: 'Writer' }).waitFor()
   desk.assertQuiet()
 })

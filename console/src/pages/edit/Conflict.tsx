@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { DataRecord, Entity, Json } from '../../entities.ts'
+import type { DataRecord, Entity, EntityField, Json } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
 import { useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
-import { Value } from '../../parts/Value.tsx'
+import { FieldName, Value } from '../../parts/Value.tsx'
 import { type Edits, isSame, jsonOf, type Kind } from './values.ts'
 import type { Stored } from './writing.ts'
 
@@ -23,8 +23,7 @@ interface Parts {
 
 interface Side {
   readonly name: string
-  readonly label: string
-  readonly type: string
+  readonly field: EntityField
   readonly was: Json | undefined
   readonly mine: Json | undefined
   readonly theirs: Json | undefined
@@ -35,23 +34,15 @@ interface Side {
 /** Shows side by side what was typed and what another person has written meanwhile, to choose field by field. */
 export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: Parts): JSX.Element {
   const sides = entity.fields
-    .map(({ name, label = name, type }): Side => {
+    .map((field): Side => {
+      const { name } = field
       const was = before[name]
       const theirs = now ? now.record[name] : was
       const json = Object.hasOwn(edits, name)
         ? jsonOf(edits[name] ?? null, kinds.get(name) ?? 'text')
         : undefined
       const mine = typeof json === 'string' ? (readExactly(json) as Json) : was
-      return {
-        name,
-        label,
-        type,
-        was,
-        mine,
-        theirs,
-        isMine: !isSame(mine, was),
-        isTheirs: !isSame(theirs, was),
-      }
+      return { name, field, was, mine, theirs, isMine: !isSame(mine, was), isTheirs: !isSame(theirs, was) }
     })
     .filter(({ isMine, isTheirs }) => isMine || isTheirs)
   const [chosen, setChosen] = useState<Readonly<Record<string, 'mine' | 'theirs'>>>({})
@@ -72,11 +63,11 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
         sides.map(side => (
           <fieldset key={side.name} class="conflict">
             <legend>
-              <bdi>{side.label}</bdi>
+              <FieldName field={side.field} />
             </legend>
             <div>
               <span class="soft small">{t('conflict.was')}</span>
-              <Value value={side.was} type={side.type} />
+              <Value value={side.was} field={side.field} />
             </div>
             {(['mine', 'theirs'] as const).map(which => (
               <label key={which} class={sideOf(side) === which ? 'chosen' : ''}>
@@ -90,7 +81,7 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
                   />
                   <span class="small">{t(which === 'mine' ? 'conflict.mine' : 'conflict.theirs')}</span>
                 </span>
-                <Value value={side[which]} type={side.type} plain />
+                <Value value={side[which]} field={side.field} plain />
               </label>
             ))}
           </fieldset>

@@ -4,7 +4,7 @@ import { type DataRecord, type Entity, keyText } from '../../entities.ts'
 import { formatMoment, t } from '../../i18n/i18n.ts'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
-import { Value } from '../../parts/Value.tsx'
+import { FieldName, Value } from '../../parts/Value.tsx'
 import { isSame } from './values.ts'
 import { loadHistory, newer, type Past, rounds } from './writing.ts'
 
@@ -75,19 +75,17 @@ function Differences({ of, entity }: { readonly of: Past; readonly entity: Entit
       {names
         .filter(name => !isSame(before?.[name], after?.[name]))
         .map(name => {
-          const { type = 'text', label = name } = entity.fields.find(one => one.name === name) ?? {}
+          const field = entity.fields.find(one => one.name === name)
           return (
             <>
-              <dt key={`${name}-name`}>
-                <bdi>{label}</bdi>
-              </dt>
+              <dt key={`${name}-name`}>{field ? <FieldName field={field} /> : <bdi>{name}</bdi>}</dt>
               <dd key={name}>
                 <del>
-                  <Value value={before?.[name]} type={type} plain />
+                  <Value value={before?.[name]} field={field} plain />
                 </del>{' '}
                 <span aria-hidden="true">→</span>{' '}
                 <ins>
-                  <Value value={after?.[name]} type={type} plain />
+                  <Value value={after?.[name]} field={field} plain />
                 </ins>
               </dd>
             </>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Entity, keyOf } from '../../entities.ts'
+import { type Entity, keyOf, labelIn } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Field } from '../../parts/Field.tsx'
@@ -146,8 +146,8 @@ function Preview({
 }): JSX.Element {
   const { count, changed: n, records } = tried
   const shown = what === 'delete' ? (nameField(entity)?.name ?? '') : name
-  const type = entity.fields.find(one => one.name === shown)?.type ?? 'text'
-  const valueIn = (record: Row['before']) => <Value value={record?.[shown]} type={type} plain />
+  const field = entity.fields.find(one => one.name === shown)
+  const valueIn = (record: Row['before']) => <Value value={record?.[shown]} field={field} plain />
   return (
     <>
       <Notice tone={n === 0 ? 'good' : 'warn'}>
@@ -162,10 +162,16 @@ function Preview({
           rows={records}
           idOf={({ key }) => key}
           columns={[
-            { id: 'key', label: keyOf(entity).join(', '), cell: ({ key }) => <bdi>{key}</bdi> },
+            {
+              id: 'key',
+              label: keyOf(entity)
+                .map(one => labelIn(entity, one))
+                .join(', '),
+              cell: ({ key }) => <bdi>{key}</bdi>,
+            },
             {
               id: 'before',
-              label: what === 'delete' ? <bdi>{shown}</bdi> : t('conflict.was'),
+              label: what === 'delete' ? <bdi>{labelIn(entity, shown)}</bdi> : t('conflict.was'),
               cell: ({ before }) => valueIn(before),
             },
             ...(what === 'delete'

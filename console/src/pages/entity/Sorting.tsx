@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { type Entity, type EntityField, isSortable } from '../../entities.ts'
+import { type Entity, type EntityField, isSortable, labelIn } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowDownNarrowWide, ArrowUp, ChevronDown, ChevronUp, Plus, X } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
@@ -62,14 +62,11 @@ function Orders({
       ) : (
         <ol aria-label={t('sort.by')}>
           {order.map((one, at) => {
-            const { field } = one
-            const name = labelOf(
-              fields.find(known => known.name === field),
-              field,
-            )
+            const { field: name } = one
+            const called = labelIn({ fields }, name)
             const now = t(one.order === 'asc' ? 'sort.asc' : 'sort.desc')
             const step = (by: 1 | -1, label: string) => {
-              const stop = `${by} ${field}`
+              const stop = `${by} ${name}`
               return (
                 <button
                   type="button"
@@ -85,27 +82,27 @@ function Orders({
               )
             }
             return (
-              <li key={field}>
-                <bdi>{name}</bdi>
+              <li key={name}>
+                <bdi title={name}>{called}</bdi>
                 <button
                   type="button"
                   class="button quiet"
-                  data-stop={field}
-                  aria-label={t('sort.reverse', { name, now })}
+                  data-stop={name}
+                  aria-label={t('sort.reverse', { name: called, now })}
                   onClick={() =>
-                    show(order.with(at, { ...one, order: one.order === 'asc' ? 'desc' : 'asc' }), field)
+                    show(order.with(at, { ...one, order: one.order === 'asc' ? 'desc' : 'asc' }), name)
                   }
                 >
                   <Icon of={one.order === 'asc' ? ArrowUp : ArrowDown} size={14} />
                   {now}
                 </button>
-                {step(-1, t('sort.earlier', { name }))}
-                {step(1, t('sort.later', { name }))}
+                {step(-1, t('sort.earlier', { name: called }))}
+                {step(1, t('sort.later', { name: called }))}
                 <button
                   type="button"
                   class="button quiet icon"
-                  aria-label={t('sort.remove', { name })}
-                  title={t('sort.remove', { name })}
+                  aria-label={t('sort.remove', { name: called })}
+                  title={t('sort.remove', { name: called })}
                   onClick={() => show(order.toSpliced(at, 1), 'add')}
                 >
                   <Icon of={X} size={16} />
@@ -125,8 +122,6 @@ function Orders({
     </div>
   )
 }
-
-const labelOf = (field: EntityField | undefined, name = '') => field?.label ?? field?.name ?? name
 
 /** True for text whose order has accented letters behind all others. */
 const isByCharacter = (field: EntityField | undefined) =>
@@ -148,7 +143,7 @@ function Add({
         <select data-stop="add" value={name} onChange={event => setChosen(event.currentTarget.value)}>
           {fields.map(one => (
             <option key={one.name} value={one.name}>
-              {labelOf(one)}
+              {one.label ?? one.name}
             </option>
           ))}
         </select>

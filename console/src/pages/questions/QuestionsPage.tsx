@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { entities, keyOf, keyPath, ownEntities, pathOf, recordPath } from '../../entities.ts'
-import { t } from '../../i18n/i18n.ts'
+import { entities, keyOf, keyPath, labelIn, ownEntities, pathOf, recordPath } from '../../entities.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { ChartColumn, Play, Table2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
@@ -185,6 +185,14 @@ function Examples({ onChoose }: { readonly onChoose: (text: string) => void }): 
   )
 }
 
+/** The label of a column of a related entity, such as `artists.gender`; otherwise its name. */
+function relatedInWords(name: string): string {
+  const [, other = '', field = ''] = /^([^.]+)\.([^.]+)$/.exec(name) ?? []
+  const related = entities.value?.find(one => one.name === other)
+  const isLabelled = related?.fields.some(one => one.name === field && one.label !== undefined)
+  return related && isLabelled ? `${tOf('entity', other)}: ${labelIn(related, field)}` : name
+}
+
 function Shown({
   question: { entity, isWhole },
   answer: { rows, total },
@@ -204,7 +212,7 @@ function Shown({
     const isNumber = rows.every(row => ['number', 'bigint'].includes(typeof row[name]) || row[name] === null)
     return {
       id: name,
-      label: field ? <FieldName field={field} /> : <bdi>{name}</bdi>,
+      label: field ? <FieldName field={field} /> : <bdi title={name}>{relatedInWords(name)}</bdi>,
       numeric: isNumber && rows.some(row => row[name] !== null),
       cell: row => {
         const shown = <Value value={row[name]} field={field} plain={keys.has(name)} />
