@@ -56,6 +56,46 @@ for (const engine of engines)
       await looksUp(asking(service.client()))
     })
 
+    test('Q34 fields of a related entity are read from the files of its fields, too', async t => {
+      const service = await startService(t, { engine })
+      // Entities of this size have files of fields.
+      const count = 70_000
+      const kinds = ['oil', 'ink', null]
+      const ids = Array.from({ length: count }, (_, id) => id)
+      const artistOf = (id: number) => (id * 7) % (count + 1_000)
+      await service.addRecords(
+        'artists',
+        'id',
+        ids.map(id => ({ id, name: `artist ${id % 40_000}`, kind: kinds[id % 3], born: id / 2 })),
+      )
+      await service.addRecords(
+        'artworks',
+        'id',
+        ids.map(id => ({ id, artist: artistOf(id) })),
+      )
+      await relate(service)
+      const { rows: ask } = asking(service.client())
+      const of = (kind: string | null) =>
+        ids.map(artistOf).filter(artist => kind === (artist < count ? kinds[artist % 3] : null)).length
+      assert.deepEqual(
+        await ask('artworks[artists.kind, count()] { group by artists.kind order by artists.kind }'),
+        [
+          { 'artists.kind': 'ink', count: of('ink') },
+          { 'artists.kind': 'oil', count: of('oil') },
+          { 'artists.kind': null, count: of(null) },
+        ],
+      )
+      assert.deepEqual(await ask('artworks[id, artists.born] { artists.name = "artist 7" }'), [
+        { id: 1, 'artists.born': 3.5 },
+        { id: 26_001, 'artists.born': 20_003.5 },
+      ])
+      const last = Math.max(...ids.map(artistOf).filter(artist => artist < count))
+      assert.deepEqual(
+        await ask('artworks[id, artists.born] { artists.born > 34000 order by artists.born desc limit 1 }'),
+        [{ id: ids.find(id => artistOf(id) === last), 'artists.born': last / 2 }],
+      )
+    })
+
     test('Q34 what a record is related to may be known by several fields, or by one that is declared as unique', async t => {
       const service = await startService(t, { engine })
       const pages = [
