@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import fastify from 'fastify'
+import { outside } from '../../../src/http/access.ts'
 import { Lagging } from '../../../src/lib/errors.ts'
 import { createFairQueue } from '../../../src/lib/fair-queue.ts'
 import { createTurns } from '../../../src/query/write/turns.ts'
@@ -13,7 +14,8 @@ async function served(t: TestContext, most: number) {
   const state = { isFull: true, tried: 0, gone: 0 }
   const inTurn = createTurns(createFairQueue({ max: 1 }), most)
   const app = fastify()
-  app.get('/lagging', asked => {
+  const config = { config: { access: outside() } }
+  app.get('/lagging', config, asked => {
     let before = 0
     const written = inTurn(asked, async () => {
       state.tried += before++ === 0 ? 1 : 0
@@ -25,7 +27,7 @@ async function served(t: TestContext, most: number) {
       return `${error instanceof Lagging} ${error.message}`
     })
   })
-  app.get('/other', asked => inTurn(asked, async () => 'other'))
+  app.get('/other', config, asked => inTurn(asked, async () => 'other'))
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.after(() => app.close())
   const { port } = app.server.address() as AddressInfo
