@@ -35,7 +35,7 @@ export const isSortable = ({ sortable, list }: EntityField): boolean => sortable
 export const keyOf = ({ key }: Entity): readonly string[] => [key].flat() as readonly string[]
 
 /**
- * Adds the fields of entities to one record of which each record belongs, by the names that queries give them, such as
+ * Adds the fields of related entities of which each record has at most one record, named as in queries, such as
  * `artists.name`.
  */
 export function withRelated(entity: Entity, all: readonly Entity[]): Entity {

@@ -15,7 +15,7 @@ import { newSession } from './session-age.ts'
 
 /** A login's event in the audit trail. */
 type LoginEvent = AuditEvent & { readonly method: LoginMethod }
-/** The request of a login, whose browser the session is shown with (N1). */
+/** The login request, whose `User-Agent` names the browser of the session (N1). */
 type From = Pick<FastifyRequest, 'headers'>
 
 /**

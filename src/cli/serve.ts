@@ -225,7 +225,7 @@ function announceOthers(config: Config): void {
   const store = placeOf(config)
   announce(
     'warn',
-    `Another service uses the store in ${store}, too. Both answer, but each counts its limits for itself. If this isn't meant, stop one of them, or give one another folder with CARREL_DATA.`,
+    `Another service is also using the store in ${store}. Both answer, but each counts limits separately. If this isn't intended, stop one of them, or give one of them its own folder with CARREL_DATA.`,
     { store, msg: 'another service uses the store, too' },
   )
 }

@@ -79,7 +79,7 @@ testOn('sqlite', 'CO4 names are found whatever their accents and strokes are', a
 
 testOn(
   'sqlite',
-  'Q25 CO8 a default condition is typed in PQL, and a field of metadata or none of the list',
+  'Q25 CO8 a default condition is typed in PQL, and a metadata field is chosen from the list or typed',
   async t => {
     const { service, item, desk, page } = await openArchive(t)
     await desk.open('admin/entities/letters')
@@ -98,7 +98,7 @@ testOn(
     await desk.open(`admin/items/${item.uuid}`)
     await button(page, 'Add a value').click()
     const field = page.getByLabel('Field of line 4')
-    await field.selectOption({ label: 'Another field …' })
+    await field.selectOption({ label: 'Another field…' })
     await settled(page)
     // The field that takes the place of the list has the focus.
     await page.keyboard.type('dc.subject')

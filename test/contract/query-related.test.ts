@@ -48,7 +48,7 @@ const relate = (service: Service) => relateBy(service, 'artworks', ['artist'], '
 
 for (const engine of engines)
   describe(`related records on ${engine}`, () => {
-    test('Q34 a field of a related entity is shown, compared, grouped, counted and sorted by, of imported records', async t => {
+    test('Q34 queries of imported records show, compare, group, count and sort by a field of a related entity', async t => {
       const service = await startService(t, { engine })
       await service.addRecords('artists', 'id', artists)
       await service.addRecords('artworks', 'id', artworks)
@@ -245,7 +245,7 @@ for (const engine of engines)
     })
   })
 
-test('Q34 a field of a related entity is shown, compared, grouped, counted and sorted by, of tables', async t => {
+test('Q34 queries of tables show, compare, group, count and sort by a field of a related entity', async t => {
   const { service } = await withTables(t, tables)
   await exposeIn(service, 'artists')
   await exposeIn(service, 'artworks')
@@ -265,7 +265,7 @@ test('Q34 a relation by a path into JSON of a table leads to one record', async 
 })
 
 for (const exposed of ['artists', 'artworks'])
-  test(`Q34 a field of a related entity is shown, compared, grouped, counted and sorted by, of records and tables (${exposed} are a table)`, async t => {
+  test(`Q34 queries across records and tables show, compare, group, count and sort by a field of a related entity (${exposed} are a table)`, async t => {
     const { service } = await withTables(t, tables)
     await exposeIn(service, exposed)
     if (exposed === 'artists') await service.addRecords('artworks', 'id', artworks)

@@ -669,7 +669,7 @@ export const administration = {
     },
     'CARREL_SESSION_LIFETIME is not set: a token can be refreshed without end': {
       en: 'CARREL_SESSION_LIFETIME is not set: a token can be refreshed without end',
-      de: 'CARREL_SESSION_LIFETIME ist nicht gesetzt: Ein Token lässt sich ohne Ende verlängern',
+      de: 'CARREL_SESSION_LIFETIME ist nicht gesetzt: Ein Token lässt sich unbegrenzt verlängern',
     },
     'set it to 43200 (12 hours), so that everybody logs in once a day': {
       en: 'set it to 43200 (12 hours), so that everybody logs in once a day',
@@ -677,7 +677,7 @@ export const administration = {
     },
     'a session ends {0} after its login': {
       en: 'a session ends {0} after its login',
-      de: 'Eine Sitzung endet nach dieser Zeit: {0}',
+      de: '{0} nach der Anmeldung endet eine Sitzung',
     },
     '1 enabled administrator': {
       en: '1 enabled administrator',
@@ -752,7 +752,7 @@ export const administration = {
     },
     'the proxy must pass the path {0} on unchanged, or every login is 403: {1} then shows {2}': {
       en: 'the proxy must pass the path {0} on unchanged, or every login is 403: {1} then shows {2}',
-      de: 'Der Proxy muss den Pfad {0} unverändert weitergeben, sonst ist jede Anmeldung 403: {1} zeigt dann {2}',
+      de: 'Der Proxy muss den Pfad {0} unverändert weitergeben, sonst wird jede Anmeldung mit 403 abgelehnt: {1} zeigt dann {2}',
     },
     'Carrel listens on {0}, where clients may get past the proxy and send passwords over plain http': {
       en: 'Carrel listens on {0}, where clients may get past the proxy and send passwords over plain http',
@@ -806,7 +806,7 @@ export const administration = {
     '{0} is on a different site from {1}: over http cookies are SameSite=Lax, so the CSRF cookie is not sent and every POST is 403':
       {
         en: '{0} is on a different site from {1}: over http cookies are SameSite=Lax, so the CSRF cookie is not sent and every POST is 403',
-        de: '{0} ist eine andere Site als {1}: Über http sind Cookies SameSite=Lax, das CSRF-Cookie wird nicht gesendet, und jedes POST ist 403',
+        de: '{0} ist eine andere Site als {1}: Über http sind Cookies SameSite=Lax, das CSRF-Cookie wird nicht gesendet, und jedes POST wird mit 403 abgelehnt',
       },
     'use https, or the same host name for both': {
       en: 'use https, or the same host name for both',
@@ -883,9 +883,9 @@ export const administration = {
     },
     "the {0} is not there, or can't be looked into": {
       en: "the {0} is not there, or can't be looked into",
-      de: 'Er ist nicht da, oder es lässt sich nicht hineinsehen: {0}',
+      de: 'Nicht vorhanden oder nicht zugänglich: {0}',
     },
-    '{0}: downloads fail': { en: '{0}: downloads fail', de: '{0}. Herunterladen geht nicht' },
+    '{0}: downloads fail': { en: '{0}: downloads fail', de: '{0}. Downloads schlagen fehl' },
     'mount or restore it, set CARREL_FILES to where it is, or run the command as the user of the service': {
       en: 'mount or restore it, set CARREL_FILES to where it is, or run the command as the user of the service',
       de: 'Hängen Sie ihn ein oder spielen Sie ihn zurück, setzen Sie CARREL_FILES dorthin, wo er ist, oder führen Sie den Befehl als Benutzer des Dienstes aus.',
@@ -901,7 +901,7 @@ export const administration = {
     'move it to a disk': { en: 'move it to a disk', de: 'Verschieben Sie ihn auf eine Platte.' },
     "the {0} is on a network ({1}): locks don't hold there, and the store will be damaged": {
       en: "the {0} is on a network ({1}): locks don't hold there, and the store will be damaged",
-      de: 'In einem Netz ({1}), wo Sperren nicht gelten und der Bestand Schaden nimmt: {0}',
+      de: 'Auf einem Netzlaufwerk ({1}), wo Sperren nicht greifen und der Bestand beschädigt wird: {0}',
     },
     'move it to a disk of this machine; for several machines use PostgreSQL (docs/deployment.md)': {
       en: 'move it to a disk of this machine; for several machines use PostgreSQL (docs/deployment.md)',
@@ -922,7 +922,7 @@ export const administration = {
     },
     'make room: when the disk is full, whatever writes is answered with 503': {
       en: 'make room: when the disk is full, whatever writes is answered with 503',
-      de: 'Schaffen Sie Platz: Ist die Platte voll, bekommt alles, was schreibt, 503.',
+      de: 'Schaffen Sie Platz: Ist die Platte voll, wird jeder Schreibvorgang mit 503 beantwortet.',
     },
     'only {0} of {1} inodes are free for {2}: no more files can be made when they are used up': {
       en: 'only {0} of {1} inodes are free for {2}: no more files can be made when they are used up',
@@ -944,11 +944,11 @@ export const administration = {
     '{0} is {1} MiB': { en: '{0} is {1} MiB', de: '{0} hat {1} MiB' },
     "this clock is {0} behind the database's: if nodes differ like that, short-lived tokens fail": {
       en: "this clock is {0} behind the database's: if nodes differ like that, short-lived tokens fail",
-      de: 'Diese Uhr geht gegenüber der der Datenbank {0} nach: Weichen Knoten so voneinander ab, gelten kurzlebige Token nicht',
+      de: 'Diese Uhr geht {0} gegenüber der Uhr der Datenbank nach: Weichen Knoten so voneinander ab, gelten kurzlebige Token nicht',
     },
     "this clock is {0} ahead of the database's: if nodes differ like that, short-lived tokens fail": {
       en: "this clock is {0} ahead of the database's: if nodes differ like that, short-lived tokens fail",
-      de: 'Diese Uhr geht gegenüber der der Datenbank {0} vor: Weichen Knoten so voneinander ab, gelten kurzlebige Token nicht',
+      de: 'Diese Uhr geht {0} gegenüber der Uhr der Datenbank vor: Weichen Knoten so voneinander ab, gelten kurzlebige Token nicht',
     },
     'set the clock by NTP on every machine (timedatectl set-ntp true)': {
       en: 'set the clock by NTP on every machine (timedatectl set-ntp true)',
@@ -956,7 +956,7 @@ export const administration = {
     },
     "this clock and the database's agree within a second": {
       en: "this clock and the database's agree within a second",
-      de: 'Diese Uhr und die der Datenbank gehen auf eine Sekunde gleich',
+      de: 'Diese Uhr und die der Datenbank weichen weniger als eine Sekunde voneinander ab',
     },
     "this clock is {0} behind the newest event of the audit trail: it was set back, or a node's clock is ahead. Events may be in the wrong order, and access rules with a date may hold too long":
       {
@@ -970,7 +970,7 @@ export const administration = {
     'CARREL_PASSWORD_CONCURRENCY is {0}, on a machine with {1}: a burst of logins takes all of them, and other requests wait':
       {
         en: 'CARREL_PASSWORD_CONCURRENCY is {0}, on a machine with {1}: a burst of logins takes all of them, and other requests wait',
-        de: 'CARREL_PASSWORD_CONCURRENCY ist {0}, auf einer Maschine mit {1}: Viele Anmeldungen zugleich nehmen alle, und andere Anfragen warten',
+        de: 'CARREL_PASSWORD_CONCURRENCY ist {0}, auf einer Maschine mit {1}: Viele gleichzeitige Anmeldungen belegen alle, und andere Anfragen warten',
       },
     'set {0}=automatic, or leave it out': {
       en: 'set {0}=automatic, or leave it out',

@@ -92,8 +92,7 @@ const Suggestion = named('SuggestedRelation', {
 })
 const Warnings = Type.Optional(
   Type.Array(closed({ member: text, detail: text }), {
-    description:
-      'Of relations by which no records are related at the moment; only in the answer to a change.',
+    description: 'New relations that relate no records at the moment; only in the answer to a change.',
   }),
 )
 const Entity = named('Entity', { ...entity, suggested: Type.Array(Suggestion), warnings: Warnings })

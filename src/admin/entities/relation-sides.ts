@@ -20,7 +20,7 @@ export interface End {
 /** The place of a mistake: a field of this entity, of the other one, or the relation as a whole. */
 export type SidePlace = readonly ['fields' | 'to', number] | null
 
-/** A relation that can't be. The message has no full stop at its end. */
+/** Refuses a relation that is impossible. The message has no full stop at its end. */
 export class RelationRefused extends Error {
   readonly place: SidePlace
 
@@ -47,7 +47,7 @@ export function pairsOf(one: End, other: End): readonly Pair[] {
   const [from, to] = [one.entity.name, other.entity.name]
   if (one.fields.length !== other.fields.length)
     throw new RelationRefused(
-      `${one.fields.length} of the fields of ${from} can't be compared with ${other.fields.length} of ${to}; name as many of both`,
+      `${one.fields.length} of the fields of ${from} can't be compared with ${other.fields.length} of ${to}; name the same number on both sides`,
       null,
     )
   const pairs = one.fields.flatMap((name, at): readonly Pair[] => {

@@ -147,7 +147,7 @@ export function relationSide(text: string, scope: Pick<Scope, 'fields'>): Found 
   return parent && memberOf(parent, text, { kind: 'text', text, at: { pointer: '' } })
 }
 
-/** Returns the side of a relation as the rows of a subquery: of a list, its elements. */
+/** Returns a side of a relation as a subquery lists it: for a list, its elements. */
 export const elementsOf = (found: Found): Found =>
   found.field.list && isWholeField(found.ref) ? member(found.field, [eachElement]) : found
 

@@ -136,7 +136,7 @@ export function innerPlan(
   if (inner.length > 1 && inner.some(({ ref }) => isOfElements(ref)))
     throw wrong(
       node,
-      'A subquery that compares elements of lists by [*] compares nothing else. Take one field, or an index in place of *.',
+      'A subquery that compares elements of lists by [*] has one field on each side. Take one field, or an index in place of *.',
     )
   for (const [at, found] of outer.entries()) requireComparable(node, found, inner[at] ?? found)
   const where = whereOf(query, scope)

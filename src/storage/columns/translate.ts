@@ -16,7 +16,7 @@ export type Translated = Pick<FieldFacts, 'type' | 'collation'> & {
 }
 
 /**
- * Of an inner field with elements, the elements of each list come first: see `openElements`. Then, or otherwise alone,
+ * If the inner field has elements, the elements of each list come first (see `openElements`). After them, or alone,
  * for each rank of the inner field, null's last, the rank of the same value in the outer one, or `noRank` for
  * none and for null. If the outer field has lists, pairs of ranks follow: a value, and a list with it.
  */

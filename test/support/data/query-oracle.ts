@@ -279,7 +279,7 @@ function areEqual(place: Place, value: Json | undefined, otherType: Place['type'
 }
 
 /**
- * Adds the fields of those records to which records belong: of an entity of which the relation has the key.
+ * Adds the fields of the related record, for each entity whose key the relation holds.
  * @param tables the entities that are tables, the others being imported
  */
 export function withRelated(world: World, tables: readonly string[]): World {

@@ -268,7 +268,7 @@ export const everybody: Everybody = {
     '„{found}“ gilt für Gruppen. Gruppieren Sie die Datensätze, oder stellen Sie eine Frage mit Spalten, wie letters[year, count()].',
   'fault.expression':
     'Dieser reguläre Ausdruck lässt sich nicht lesen: Er ist unvollständig oder enthält etwas, das RE2 nicht kennt.',
-  'fault.list': '{found} ist eine Liste. Für jedes ihrer Elemente steht: {nearest}',
+  'fault.list': '{found} ist eine Liste. Für ein beliebiges ihrer Elemente schreiben Sie {nearest}',
   'fault.brace': 'Diese Klammer schließt nichts. Hierher gehört nur die Bedingung.',
   'fault.field': 'Es gibt kein Feld {name}.',
   'fault.type': '{found} passt nicht: Hierher gehört {type}.',
@@ -881,11 +881,11 @@ export const administration: Administration = {
   'declare.writing.nobody':
     'Datensätze kommen nur durch Importe. Bestimmen Sie, wer schreiben darf, dann lassen sie sich auch in der Tabelle und auf ihren Seiten bearbeiten.',
   'declare.writing.who':
-    'Schreiben dürfen: {who}. Sie legen Datensätze in der Tabelle und auf ihren Seiten an, ändern und löschen sie, einzeln oder mehrere auf einmal.',
+    'Schreiben dürfen: {who}. Das heißt: Datensätze in der Tabelle und auf ihren Seiten anlegen, ändern und löschen, einzeln oder mehrere auf einmal.',
   'declare.writing.import':
     'Ein Import aller Datensätze ersetzt, was geschrieben wurde. Seine Vorschau zählt, was entfallen würde, und die Fassung davor lässt sich wiederherstellen.',
   'declare.writing.history':
-    'Auf der Seite eines Datensatzes sehen sie, wer was geändert hat. Die letzte Änderung lässt sich rückgängig machen, und niemand überschreibt ungesehen, was andere inzwischen geschrieben haben.',
+    'Auf der Seite eines Datensatzes sehen sie, wer was geändert hat. Die letzte Änderung lässt sich rückgängig machen, und niemand überschreibt versehentlich, was andere inzwischen geschrieben haben.',
   'declare.relations': 'Beziehungen',
   'declare.relations.help':
     'Sie führen von einem Datensatz zu denen einer anderen Sammlung, die dazugehören.',
@@ -931,12 +931,13 @@ export const administration: Administration = {
   // Felder später ändern
   'fields.change': 'Felder ändern',
   'fields.lead':
-    'Änderungen werden hier gesammelt und zusammen gemacht, in allen Datensätzen oder in keinem. Die Fassung davor wird aufbewahrt.',
+    'Änderungen werden hier gesammelt und gemeinsam ausgeführt, in allen Datensätzen oder in keinem. Die Fassung davor wird aufbewahrt.',
   'fields.name': 'Name',
   'fields.new': 'Neues Feld',
   'fields.keep': 'Behalten',
   'fields.default': 'Anfangswert',
-  'fields.default.hint': 'Ihn bekommen die vorhandenen Datensätze, und neue, die ohne Wert kommen.',
+  'fields.default.hint':
+    'Diesen Wert bekommen die vorhandenen Datensätze und neue, die keinen eigenen haben.',
   'fields.list': 'Was sich ändert',
   'fields.take-back': 'Zurücknehmen: {change}',
   'fields.added': '{name} kommt dazu: {type}',
@@ -975,19 +976,19 @@ export const administration: Administration = {
     one: 'Ein Datensatz hat einen Wert, der nicht in der Liste ist:',
     other: '{n} Datensätze haben Werte, die nicht in der Liste sind:',
   },
-  'misfit.unique': { one: 'Ein Wert ist mehrmals da:', other: '{n} Werte sind mehrmals da:' },
+  'misfit.unique': { one: 'Ein Wert kommt mehrmals vor:', other: '{n} Werte kommen mehrmals vor:' },
   'misfit.references': {
-    one: 'Ein Datensatz verweist auf etwas, das nicht da ist:',
-    other: '{n} Datensätze verweisen auf etwas, das nicht da ist:',
+    one: 'Ein Datensatz verweist auf einen, den es nicht gibt:',
+    other: '{n} Datensätze verweisen auf Datensätze, die es nicht gibt:',
   },
 
   // Aufbewahrte Rezepte
-  'recipe.lead': 'Danach wird die nächste Datei gelesen, wenn nichts anderes gewählt wird.',
+  'recipe.lead': 'Nach diesem Rezept wird die nächste Datei gelesen, sofern Sie nichts anderes wählen.',
   'recipe.since': 'Aufbewahrt seit {time}: {event}',
   'recipe.in-file': 'Spalte der Datei',
   'recipe.how': 'Wie sie gelesen wird',
   'recipe.numbers': 'Zahlen',
-  'recipe.dates': 'Daten',
+  'recipe.dates': 'Datumsangaben',
   'recipe.empty': 'Als leer gelesen',
   'recipe.left-out': 'wird weggelassen',
   'recipe.renamed': 'heißt hier {name}',
@@ -997,7 +998,7 @@ export const administration: Administration = {
   'recipe.remove': 'Rezept entfernen',
   'recipe.remove.title': 'Rezept von {name} entfernen?',
   'recipe.remove.help':
-    'Die Datensätze bleiben, wie sie sind. Die nächste Datei wird gelesen, wie sie aussieht oder wie Sie es wählen. Speichern Sie es vorher als Datei, wenn Sie es noch einmal brauchen könnten.',
+    'Die Datensätze bleiben, wie sie sind. Wie die nächste Datei gelesen wird, ergibt sich aus ihrem Inhalt und Ihrer Auswahl. Speichern Sie das Rezept vorher als Datei, wenn Sie es noch einmal brauchen könnten.',
   'recipe.removed': 'Das Rezept ist entfernt.',
 
   // Neue Datensammlungen

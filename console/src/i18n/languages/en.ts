@@ -258,7 +258,7 @@ export const everybody = {
     '“{found}” is for groups. Group the records, or ask a question with columns, such as letters[year, count()].',
   'fault.expression':
     'This regular expression can’t be read: it is incomplete, or has something that RE2 doesn’t know.',
-  'fault.list': '{found} is a list. Any of its elements: {nearest}',
+  'fault.list': '{found} is a list. To ask about any of its elements, write {nearest}',
   'fault.brace': 'This brace closes nothing. Only the condition goes here.',
   'fault.field': 'There is no field {name}.',
   'fault.type': '{found} doesn’t fit: what belongs here is {type}.',
@@ -852,7 +852,7 @@ export const administration = {
   'declare.write': 'Who may write single records',
   'declare.nobody': 'nobody',
   'declare.writing.nobody':
-    'Records come from imports only. Choose who may write, and they can be edited in the table and on their pages, too.',
+    'Records come from imports only. Once you choose who may write, records can also be edited in the table and on their pages.',
   'declare.writing.who':
     'May write: {who}. They add, change and delete records in the table and on their pages, one by one or several at once.',
   'declare.writing.import':
@@ -949,12 +949,12 @@ export const administration = {
   },
   'misfit.unique': { one: 'One value is there several times:', other: '{n} values are there several times:' },
   'misfit.references': {
-    one: 'One record refers to what isn’t there:',
-    other: '{n} records refer to what isn’t there:',
+    one: 'One record refers to a record that doesn’t exist:',
+    other: '{n} records refer to records that don’t exist:',
   },
 
   // Kept recipes
-  'recipe.lead': 'The next file is read by it, unless other choices are made.',
+  'recipe.lead': 'The next file is read with this recipe, unless you choose otherwise.',
   'recipe.since': 'Kept since {time}: {event}',
   'recipe.in-file': 'Column of the file',
   'recipe.how': 'How it is read',
@@ -969,7 +969,7 @@ export const administration = {
   'recipe.remove': 'Remove the recipe',
   'recipe.remove.title': 'Remove the recipe of {name}?',
   'recipe.remove.help':
-    'The records stay as they are. The next file is read as it looks, or as you choose. Save it as a file first if you may need it again.',
+    'The records stay as they are. How the next file is read depends on its contents and on your choices. Save the recipe as a file first if you may need it again.',
   'recipe.removed': 'The recipe is removed.',
 
   // New collections
@@ -1166,7 +1166,7 @@ export const administration = {
   'metadata.language': 'Language of line {n}',
   'metadata.remove': 'Remove line {n}',
   'metadata.field.choose': 'Choose a field',
-  'metadata.field.other': 'Another field …',
+  'metadata.field.other': 'Another field…',
   'metadata.value.head': 'Value',
   'metadata.language.head': 'Language',
   'metadata.add': 'Add a value',

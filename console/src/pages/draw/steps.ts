@@ -74,8 +74,8 @@ export function stepsOf({ field, unit, width }: Axis, groups: readonly Group[]):
 }
 
 /**
- * Returns an axis without places for what lies so far from the others that it would press them together, and the
- * number of records that have none therefore.
+ * Returns an axis that leaves out values so far from the others that they would squeeze them together, and the
+ * number of records left out.
  */
 export function nearOf(steps: Steps, groups: readonly Group[]): readonly [near: Steps, far: number] {
   const placed = groups

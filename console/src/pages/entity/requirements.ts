@@ -107,7 +107,7 @@ export const aboutRecords = (typed: string): string => {
 /**
  * Adds conditions to one that was typed, without the clauses behind it.
  *
- * @returns undefined if one of the conditions is, and of a sample: a part of it is no sample of a part
+ * @returns undefined if one of the conditions is undefined, or if a sample is asked for, which can't be narrowed down
  */
 export function narrowed(typed: string, more: readonly (string | undefined)[]): string | undefined {
   const { own, sample } = apart(typed)
