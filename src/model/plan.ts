@@ -148,9 +148,9 @@ export interface Related {
   readonly fields: readonly FieldRef[]
   /**
    * Lists the other entity, with as many columns as there are fields, and then the value; or its rows, which
-   * were read before the engine runs the plan, as in `in rows`. The check never makes rows.
+   * were read before the engine runs the plan, as in `in rows`, with their SHA-256. The check never makes rows.
    */
-  readonly of: Plan | { readonly rows: string; readonly value: FieldRef }
+  readonly of: Plan | { readonly rows: string; readonly digest: string; readonly value: FieldRef }
 }
 
 /** A step of a path to all elements of an array: the value is the list of what is found in them, without nulls. */

@@ -47,7 +47,7 @@ function eachCondition({ where }: Plan, take: (condition: Condition) => void): v
   const visit = (condition: Condition): void => {
     take(condition)
     if (condition.kind === 'and' || condition.kind === 'or') condition.of.forEach(visit)
-    else if (condition.kind === 'in plan') eachCondition(condition.plan, take)
+    else if (condition.kind === 'in plan' || condition.kind === 'sample') eachCondition(condition.plan, take)
   }
   if (where) visit(where)
 }
@@ -61,7 +61,7 @@ function changed(
   const change = (condition: Condition): Condition => {
     if (condition.kind === 'and' || condition.kind === 'or')
       return { kind: condition.kind, of: condition.of.map(change) }
-    return condition.kind === 'in plan'
+    return condition.kind === 'in plan' || condition.kind === 'sample'
       ? { ...condition, plan: changed(condition.plan, leaf, entity) }
       : leaf(condition)
   }

@@ -10,6 +10,7 @@ import {
   settled,
 } from '../support/clients/console.ts'
 import { testOn } from '../support/service/engines.ts'
+import { until } from '../support/service/waiting.ts'
 
 const views = [
   { size: { width: 1440, height: 900 }, theme: 'light' },
@@ -89,6 +90,11 @@ testOn(
     await said(page, 'Saved.')
     const stored = async () => (await service.storage.entities.all()).get('letters')?.defaultCondition
     assert.equal(await stored(), '["=","year",1790]')
+    await until(
+      'the condition as it is stored',
+      () => condition.inputValue(),
+      shown => shown === '["=","year",1790]',
+    )
     desk.expectRefusals()
     await condition.fill('yeer = 1790 limit 3')
     await condition.press('Enter')

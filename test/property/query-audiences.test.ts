@@ -163,8 +163,10 @@ async function check(address: string, viewer: Viewer, world: World, query: Asked
 
 /** Returns the entities that a query names. */
 function entitiesIn(text: string): readonly string[] {
-  const found = [...text.matchAll(/"(?:from|subquery)","([-\w]+)"|"select_([-\w]+)"/g)]
-  return found.map(([, one, other]) => one ?? other ?? '')
+  const found = [...text.matchAll(/"(?:from|subquery)","([-\w]+)"|"select_([-\w]+)"|"([-\w]+)\./g)]
+  return found
+    .map(([, one, other, related]) => one ?? other ?? related ?? '')
+    .filter(name => relations.some(({ entities }) => entities.includes(name)) || name === 'groups')
 }
 
 const renamed = (text: string, name: string, other: string) =>
@@ -172,6 +174,7 @@ const renamed = (text: string, name: string, other: string) =>
     .replaceAll(`"from","${name}"`, `"from","${other}"`)
     .replaceAll(`"subquery","${name}"`, `"subquery","${other}"`)
     .replaceAll(`"select_${name}"`, `"select_${other}"`)
+    .replaceAll(`"${name}.`, `"${other}.`)
 
 /** Returns a name that no entity has, and that is as far from all others. */
 const twinOf = (name: string) => `${name.slice(0, -1)}q`

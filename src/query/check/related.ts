@@ -11,6 +11,9 @@ import { wrong } from './wrong.ts'
 
 type Text = Extract<Node, { kind: 'text' }>
 
+/** Maximum number of different fields of related entities in a query or subquery. */
+const mostFields = 20
+
 /** Maximum length in characters of a name with that of an entity before it. */
 const maxLength = 1_000
 
@@ -27,6 +30,11 @@ export function readRelated(node: Text, scope: Scope): Found | undefined {
   if (!named || !scope.entity) return undefined
   const { other, field } = named
   const name = { ...node, text: other.name }
+  if (scope.related.size >= mostFields)
+    throw wrong(
+      node,
+      `A query has at most ${mostFields} fields of related entities. Query ${other.name} for more of its fields.`,
+    )
   if (scope.plainFor !== null)
     throw wrong(node, `${scope.plainFor} can't have fields of other entities, such as ${quote(node.text)}.`)
   const pairs = relationsBetween(scope.shared.entities, scope.entity.name, other.name)

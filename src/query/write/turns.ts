@@ -11,25 +11,34 @@ const [longestWait, pause] = [15_000, 100]
  * Makes writes in their turn. A write that is refused because new versions lag behind is made again when there is
  * room, up to a time (R9). Meanwhile it is not in the queue, where it would delay writes to other entities.
  *
- * @param most maximum number of writes that wait so in this event loop
+ * @param most maximum number of writes that wait so in this event loop, half of them from one network
  * @throws Lagging for one more, and for one that has waited for too long; an AbortError if the client disconnects
  */
 export function createTurns(queue: FairQueue, most: number) {
-  let waiting = 0
+  const waiting = new Map<string, number>()
+  let all = 0
+  const count = (network: string, more: number) => {
+    const left = (waiting.get(network) ?? 0) + more
+    all += more
+    if (left === 0) waiting.delete(network)
+    else waiting.set(network, left)
+  }
   return async function inTurn<T>(request: FastifyRequest, write: () => Promise<T>): Promise<T> {
     const client = clientOf(request)
+    const { network } = client
+    const isFull = () => all >= most || (waiting.get(network) ?? 0) >= Math.ceil(most / 2)
     const end = performance.now() + longestWait
     for (;;) {
       try {
         return await queue.run(client, write)
       } catch (error) {
-        if (!(error instanceof Lagging) || waiting >= most || performance.now() >= end) throw error
+        if (!(error instanceof Lagging) || isFull() || performance.now() >= end) throw error
       }
-      waiting++
+      count(network, 1)
       try {
         await setTimeout(pause, undefined, { signal: client.signal() })
       } finally {
-        waiting--
+        count(network, -1)
       }
     }
   }

@@ -56,9 +56,14 @@ export function nameOf(entity: RecordEntity, ref: ColumnRef): string {
 
 /** Names a value of related records by the version of their entity, which the values depend on. */
 const nameOfRelated = memo(({ fields, of }: Related): string => {
-  const parts = [fields, 'rows' in of ? of : [(of.entity as RecordEntity).source.version, of.where, of.shape]]
-  return `related ${hash('sha256', JSON.stringify(parts), 'base64')}`
+  const parts =
+    'rows' in of ? [of.digest, of.value] : [(of.entity as RecordEntity).source.version, of.where, of.shape]
+  return `related ${hash('sha256', JSON.stringify([fields, parts]), 'base64')}`
 })
+
+/** Names a part of a plan, with the name of related records in place of these, which may be large. */
+export const jsonOfPlan = (part: unknown): string =>
+  JSON.stringify(part, (key, value) => (key === 'related' && value ? nameOfRelated(value) : value))
 
 interface ColumnType {
   readonly type: FieldType

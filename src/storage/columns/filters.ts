@@ -4,7 +4,7 @@ import type { Condition } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { constantValue } from '../plans/json-values.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { indexOf, isPacked, typeOf } from './columns.ts'
+import { indexOf, isPacked, jsonOfPlan, typeOf } from './columns.ts'
 import type { Facts } from './facts.ts'
 import { createInPlans, type Find } from './in-plans.ts'
 import type { Turn } from './kept-facts.ts'
@@ -45,7 +45,7 @@ const maxName = 256
 export function nameOfCondition(where: Condition): string {
   const known = names.get(where)
   if (known !== undefined) return known
-  const json = JSON.stringify(where)
+  const json = jsonOfPlan(where)
   const name = json.length <= maxName ? json : hash('sha256', json, 'base64')
   names.set(where, name)
   return name

@@ -4,7 +4,7 @@ import type { Rows, Scalar } from '../../model/plan.ts'
 import { type RecordFormat, separators } from '../../model/record-format.ts'
 import type { Listing, RecordPlan } from '../entities.ts'
 import { pieceBytes, whilePresent } from '../runtime/limits.ts'
-import { columnOf } from './columns.ts'
+import { columnOf, jsonOfPlan } from './columns.ts'
 import { type GroupColumn, type GroupTask, openRows, type PackedRows } from './group-rows.ts'
 import type { Turn } from './kept-facts.ts'
 import { pickRecords, range } from './loaded-records.ts'
@@ -39,7 +39,7 @@ export function createRecordGroups(source: RecordSource, { facts, filters }: Rec
   return async (plan: GroupPlan, format: RecordFormat, client: Client): Promise<Listing> => {
     const { entity, where, shape, page } = plan
     const { offset, limit } = page
-    const name = `rows ${hash('sha256', JSON.stringify([where, shape, offset, limit]), 'base64')}`
+    const name = `rows ${hash('sha256', jsonOfPlan([where, shape, offset, limit]), 'base64')}`
     const packed =
       facts.peekKept<PackedRows>(entity, name) ??
       (await source.inTurn(client, async work => {
@@ -90,13 +90,13 @@ function taskOf({ shape, page }: GroupPlan, needs: Needs): Omit<GroupTask, 'coun
   const names = new Map<string, number>()
   const groups: number[] = []
   const groupOf = (scalar: Scalar) => {
-    const name = JSON.stringify(scalar)
+    const name = jsonOfPlan(scalar)
     const known = names.get(name)
     if (known === undefined) throw new Error('a row shows or sorts by what it is not grouped by')
     return { kind: 'group', at: known } as const
   }
   for (const scalar of scalars ?? []) {
-    const name = JSON.stringify(scalar)
+    const name = jsonOfPlan(scalar)
     if (names.has(name)) continue
     names.set(name, groups.length)
     groups.push(needs.add(columnOf(scalar), { values: true }))

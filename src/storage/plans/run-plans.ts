@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { TooMuch } from '../../lib/errors.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { inUtc } from '../../lib/instants.ts'
@@ -66,9 +67,16 @@ export function createPlanRunner(
 
 const noRows = async (): Promise<Listing> => ({ total: undefined, more: undefined, body: new Uint8Array() })
 
+interface Bound {
+  readonly rows: number
+  readonly bytes: number
+}
+
 /** Maximum number and bytes of rows held in memory for a subquery that can't be run in place. */
-const maxRows = 1_000_000
-const maxBytes = 64 * 1024 * 1024
+const most: Bound = { rows: 1_000_000, bytes: 64 * 1024 * 1024 }
+
+/** The same for all fields of related entities of a query, in each of which the rows are made into a column. */
+const mostRelated: Bound = { rows: 200_000, bytes: 16 * 1024 * 1024 }
 
 type List = (plan: Plan) => Promise<Listing>
 
@@ -86,13 +94,16 @@ async function resolvePlans(given: Plan, list: List): Promise<Plan> {
 /** Puts rows in the place of related entities that can't be read in place (docs/decisions/0078). */
 async function resolveRelated(plan: Plan, list: List): Promise<Plan> {
   const found = new Map<string, Related>()
+  const left = { ...mostRelated }
   for (const { name, related } of relatedIn(plan)) {
     if (!related || found.has(name) || 'rows' in related.of) continue
     const { fields, of } = related
     if (runsInPlace(plan.entity, of)) continue
     const value = { ...valueField(related), path: [] }
-    const rows = await rowsOf(of, [...fields, value], list, tooManyRelated(of, plan))
-    found.set(name, { fields, of: { rows, value } })
+    const read = await rowsOf(of, [...fields, value], list, left, tooManyRelated(of, plan))
+    left.rows -= read.count
+    left.bytes -= read.rows.length
+    found.set(name, { fields, of: { rows: read.rows, digest: hash('sha256', read.rows, 'base64'), value } })
   }
   if (found.size === 0) return plan
   return withFields(plan, field => {
@@ -102,7 +113,7 @@ async function resolveRelated(plan: Plan, list: List): Promise<Plan> {
 }
 
 const tooManyRelated = (inner: Plan, { entity }: Plan) =>
-  `${inner.entity.name} has more than ${maxRows.toLocaleString('en')} records, or 64 MB of them, which are too many for fields of it in a query of ${entity.name}, because the two are kept in different ways. Query ${inner.entity.name}, with a subquery about ${entity.name}.`
+  `Fields of ${inner.entity.name} in a query of ${entity.name} would take more than ${mostRelated.rows.toLocaleString('en')} records, or 16 MB of them, because the two are kept in different ways. Ask for fewer fields, or query ${inner.entity.name}, with a subquery about ${entity.name}.`
 
 /** True if there are plans inside the plan's condition, or inside of its fields. */
 const hasPlans = (plan: Plan): boolean =>
@@ -127,7 +138,7 @@ async function resolve(where: Condition, outer: Entity, list: List): Promise<Con
     case 'in plan': {
       const { fields, plan, negated } = where
       if (runsInPlace(outer, plan)) return { ...where, plan: await resolvePlans(plan, list) }
-      return { kind: 'in rows', fields, rows: await rowsOf(plan, fields, list), negated }
+      return { kind: 'in rows', fields, rows: (await rowsOf(plan, fields, list)).rows, negated }
     }
     default:
       return where
@@ -157,13 +168,14 @@ const hasElements = (shape: Plan['shape']) =>
   shape.kind === 'rows' &&
   shape.columns.some(({ value }) => value.kind === 'field' && isOfElements(value.field))
 
-/** @returns a JSON array of the rows that the fields can be equal to, each once */
+/** @returns the rows that the fields can be equal to, each once: their number, and a JSON array of them */
 async function rowsOf(
   plan: Plan,
   fields: readonly FieldRef[],
   list: List,
-  tooMany = `The subquery on ${plan.entity.name} has more than ${maxRows.toLocaleString('en')} different rows, or 64 MB of them. Add a condition to it, or ask the other way round: query ${plan.entity.name}, with a subquery on the other entity.`,
-): Promise<string> {
+  bound: Bound = most,
+  tooMany = `The subquery on ${plan.entity.name} has more than ${most.rows.toLocaleString('en')} different rows, or 64 MB of them. Add a condition to it, or ask the other way round: query ${plan.entity.name}, with a subquery on the other entity.`,
+): Promise<{ readonly rows: string; readonly count: number }> {
   const { shape } = plan
   if (shape.kind !== 'rows') throw new Error('a plan inside a condition lists whole records')
   const { body } = await list({ ...plan, page: { ...plan.page, total: false } })
@@ -175,9 +187,9 @@ async function rowsOf(
       rows.add(row)
       bytes += row.length
     }
-    if (rows.size > maxRows || bytes > maxBytes) throw new TooMuch(tooMany)
+    if (rows.size > bound.rows || bytes > bound.bytes) throw new TooMuch(tooMany)
   }
-  return `[${[...rows].join()}]`
+  return { rows: `[${[...rows].join()}]`, count: rows.size }
 }
 
 async function* linesOf(body: Listing['body']): AsyncIterable<string> {

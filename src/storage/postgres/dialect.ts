@@ -2,7 +2,7 @@ import type { TimeUnit } from '../../lib/periods.ts'
 import { plainMask } from '../../lib/to-char.ts'
 import type { Field } from '../../model/entities.ts'
 import { numericBound } from '../tables/bounds.ts'
-import { type Bind, type Cell, quoteName } from '../tables/cells.ts'
+import { type Bind, type Cell, namedKeys, quoteName } from '../tables/cells.ts'
 import type { Dialect, ReadTable, ShownColumn } from '../tables/dialect.ts'
 import { keyOf } from '../tables/values.ts'
 import type { Value } from './driver.ts'
@@ -110,6 +110,12 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
     testJson: (leaf, parsed) => testJson(leaf, jsonbAt(parsed, leaf.field.path, bind), bind),
     finds: (values, words) => finds(values, words, bind),
     given: (rows, kinds) => givenRows(rows, kinds, bind),
+    // Other kinds are compared in a form that no index of a column has.
+    looksUp: kind => kind === 'integer' || kind === 'numeric',
+    firstOf: (keys, value, from) => {
+      const places = keys.map((_, at) => at + 1).join(', ')
+      return `SELECT DISTINCT ON (${places}) ${namedKeys(keys)}, ${value} AS v FROM ${from} ORDER BY ${places}`
+    },
     // Numbers stay numbers, and JSON becomes `jsonb`.
     comparable: (cell, isJson) => {
       if (isJson && cell.kind !== 'json') return `to_jsonb(${keyOf(cell, dialect)})`

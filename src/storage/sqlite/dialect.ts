@@ -2,7 +2,7 @@ import { decimalKey } from '../../lib/sort-keys.ts'
 import type { Field } from '../../model/entities.ts'
 import { differsIfMissing, holdsIfMissing, type TextQuery } from '../../model/plan.ts'
 import { canonicalJson, constantValue } from '../plans/json-values.ts'
-import type { Bind, Cell } from '../tables/cells.ts'
+import { type Bind, type Cell, namedKeys } from '../tables/cells.ts'
 import { selectOf } from '../tables/conditions.ts'
 import type { Dialect, Outer, Reading, SearchedValue, Source } from '../tables/dialect.ts'
 import { keyOf } from '../tables/values.ts'
@@ -128,10 +128,14 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     given: (rows, kinds) => {
       const columns = kinds.map((kind, at) => `${givenValue(kind, at)} AS c${at}`)
       return {
-        sql: `SELECT ${columns.join(', ')} FROM json_each(${bind(rows)}) AS r`,
+        sql: `SELECT ${columns.join(', ')} FROM json_each(${bind(rows)}) AS r WHERE ${tick}`,
         cells: kinds.map((kind, at) => ({ kind, sql: `i.c${at}`, nullable: true })),
       }
     },
+    looksUp: () => true,
+    // SQLite makes a table of a select with groups, and an index on it.
+    firstOf: (keys, value, from) =>
+      `SELECT ${namedKeys(keys)}, ${value} AS v FROM ${from} GROUP BY ${keys.map((_, at) => at + 1).join(', ')}`,
     comparable: (cell, isJson) => (isJson ? canonical(cell) : keyOf(cell, dialect)),
     side: ({ kind }, value, how) =>
       how === 'json'

@@ -77,6 +77,9 @@ function sessionFrom(db: Database, uuid: string, begun: number): Begun | undefin
 }
 
 /** @returns the time that is recorded as its beginning, which may differ from the given one */
+/** Named, so that a service that is still running goes on when a newer one adds a column. */
+const sessionColumns = 'eperson, begun, method, network, used, used_network, expires, session_key'
+
 function beginSession(
   db: Database,
   uuid: string,
@@ -96,7 +99,7 @@ function beginSession(
   if (!row) throw new Error('the eperson who logs in is gone')
   const area = areaOf(clientIp)
   db.run(
-    'INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    `INSERT OR REPLACE INTO session (${sessionColumns}, browser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     uuid,
     row.last_begun,
     method ?? '',
@@ -161,7 +164,8 @@ export function refreshSession(
   if (touchOf(db).run(used, area, expires, event.eperson, begun) === 0) {
     // The session isn't listed: it may be older than the list. It isn't listed again after its end.
     const added = db.run(
-      `INSERT INTO session SELECT uuid, ?, ?, NULL, ?, ?, ?, session_key, NULL FROM eperson WHERE uuid = ? AND stamp = ?`,
+      `INSERT INTO session (${sessionColumns})
+       SELECT uuid, ?, ?, NULL, ?, ?, ?, session_key FROM eperson WHERE uuid = ? AND stamp = ?`,
       begun,
       event.method ?? '',
       used,

@@ -62,4 +62,8 @@ export function joinBalanced(terms: readonly string[], operator: 'AND' | 'OR' | 
     .join(` ${operator} `)
 }
 
+/** Keys as columns of a select. */
+export const namedKeys = (keys: readonly string[]): string =>
+  keys.map((key, at) => `${key} AS k${at}`).join(', ')
+
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`

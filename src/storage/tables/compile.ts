@@ -69,8 +69,8 @@ function withColumns(plan: Plan): { readonly plan: Plan; readonly related: reado
 }
 
 /**
- * Adds columns with values of related records to a table: each is looked up by itself, or joined where rows of them
- * were read before (docs/decisions/0078).
+ * Adds columns with values of related records to a table: each is looked up by itself, or joined with the first record of
+ * each key where an index doesn't help (docs/decisions/0078).
  */
 function addColumns(
   entity: Entity,
@@ -104,30 +104,39 @@ function addColumns(
     const inner = isGiven
       ? dialect.given(of.rows, [...outer.map(({ kind }) => kind), kindOf[of.value.type]])
       : compileInner(of, tableOf, dialect, 'scan')
-    const alias = isGiven ? `i${at}` : 'i'
-    const cellAt = (place: number) => {
-      const cell = inner.cells[place]
-      if (!cell) throw new Error('a related record has no such value')
-      return outside(cell, `${alias}.c${place}`)
-    }
-    const equal = outer.map((one, place) => {
-      const other = cellAt(place)
+    const pairs = outer.map((one, place) => {
+      const other = outside(cellOf(inner, place), `i.c${place}`)
       const isJson = one.kind === 'json' || other.kind === 'json'
-      return `${dialect.comparable(other, isJson)} = ${dialect.comparable(one, isJson)}`
+      return { one: dialect.comparable(one, isJson), other: dialect.comparable(other, isJson) }
     })
-    const value = cellAt(fields.length)
+    const value = outside(cellOf(inner, fields.length), `i.c${fields.length}`)
+    const from = `(${inner.sql}) AS i`
     const column = quoteName(`carrel:related:${at}`)
-    const on = equal.join(' AND ')
-    if (isGiven) joins.push(` LEFT JOIN (${inner.sql}) AS ${alias} ON ${on}`)
-    columns.push(
-      `${isGiven ? value.sql : `(SELECT ${value.sql} FROM (${inner.sql}) AS ${alias} WHERE ${on})`} AS ${column}`,
-    )
+    if (isGiven || !outer.every(({ kind }) => dialect.looksUp(kind))) {
+      const first = dialect.firstOf(
+        pairs.map(({ other }) => other),
+        value.sql,
+        from,
+      )
+      const on = pairs.map(({ one }, place) => `r${at}.k${place} = ${one}`)
+      joins.push(` LEFT JOIN (${first}) AS r${at} ON ${on.join(' AND ')}`)
+      columns.push(`r${at}.v AS ${column}`)
+    } else {
+      const on = pairs.map(({ one, other }) => `${other} = ${one}`)
+      columns.push(`(SELECT ${value.sql} FROM ${from} WHERE ${on.join(' AND ')} LIMIT 1) AS ${column}`)
+    }
     cells.set(name, outside(value, `t.${column}`))
   }
   // Only the columns of fields may be read of a table that is exposed.
   const own = table.isExposed ? entity.fields.map(({ name }) => `b.${quoteName(name)}`).join(', ') : 'b.*'
   const name = `(SELECT ${own}, ${columns.join(', ')} FROM ${table.name} AS b${joins.join('')})`
   return { table: { ...table, name }, cells }
+}
+
+function cellOf({ cells }: Inner, place: number): Cell {
+  const cell = cells[place]
+  if (!cell) throw new Error('a related record has no such value')
+  return cell
 }
 
 /** The kinds of values in rows that were read before. Integers of imported records have any number of digits. */

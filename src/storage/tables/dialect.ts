@@ -150,6 +150,13 @@ export interface Dialect {
   finds(values: readonly SearchedValue[], words: TextQuery): string
   /** Rows of `in rows` as an inner plan; NULL in place of a value that no value of the field equals. */
   given(rows: string, kinds: readonly Cell['kind'][]): Inner
+  /** True if comparable values of the kind are looked up in the index of their column. */
+  looksUp(kind: Cell['kind']): boolean
+  /**
+   * The first row of each key, as a select whose rows are found by the key however many there are.
+   * @param keys SQL of the values `k0`, `k1`, … @param value SQL of the value `v`
+   */
+  firstOf(keys: readonly string[], value: string, from: string): string
   /** The value of an inner plan in the form in which both sides are compared. */
   comparable(cell: Cell, isJson: boolean): string
   /** One side of a comparison of two values of a row. @param value of the cell, as conditions read it */

@@ -36,7 +36,8 @@ async function served(t: TestContext, most: number) {
 }
 
 test('R9 a write waits until new versions leave room, and others are made meanwhile', async t => {
-  const { state, get } = await served(t, 2)
+  // Half of the places are for one network.
+  const { state, get } = await served(t, 4)
   const waiting = [get('/lagging'), get('/lagging')]
   await until('both wait', () => state.tried === 2)
   assert.equal(await get('/other'), 'other')

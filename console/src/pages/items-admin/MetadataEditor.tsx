@@ -80,7 +80,6 @@ function FieldChoice({
         aria-label={label}
         ref={focus}
         spellcheck={false}
-        placeholder="dc.title"
         value={field}
         onInput={event => onChoose(event.currentTarget.value)}
       />
@@ -112,7 +111,7 @@ function FieldChoice({
         ))}
         <option value={other}>{a('metadata.field.other')}</option>
       </select>
-      {isNamed(field) === 1 && <span class="soft small">{field}</span>}
+      {isNamed(field) === 1 && <code class="soft small">{field}</code>}
     </div>
   )
 }
