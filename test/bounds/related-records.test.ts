@@ -22,7 +22,10 @@ test('Q34 more than 200,000 records of a table are too many for fields of it in 
   await relate(service, 'orders', 'part', 'parts')
   const { rows, refused } = asking(service.client())
   const { detail } = await refused('orders[id, parts.id]{}')
-  assert.match(detail, /Fields of parts in a query of orders would take more than 200,000 records, or 16 MB of them/)
+  assert.match(
+    detail,
+    /Fields of parts in a query of orders would take more than 200,000 records, or 16 MB of them/,
+  )
   assert.match(detail, /or query parts, with a subquery about orders\./)
   assert.deepEqual(await rows('parts[id]{orders { id = 1 }}'), [{ id: 7 }])
 })
