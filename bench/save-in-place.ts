@@ -107,6 +107,8 @@ function bareSqlite(): (id: number, json: string) => void {
 
 async function barePostgres(url: string): Promise<(id: number, json: string) => Promise<void>> {
   const db = new pg.Client({ connectionString: url })
+  // The server is stopped while the connection is open.
+  db.on('error', () => {})
   await db.connect()
   await db.query('CREATE TABLE public.bare (id integer PRIMARY KEY, json text)')
   await db.query(
