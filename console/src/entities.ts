@@ -25,7 +25,10 @@ export async function loadEntities(signal?: AbortSignal): Promise<readonly Entit
   return list
 }
 
-/** The label of a field that is declared, or its name. */
+/** The declared label of a field, or its name. */
+export const labelOf = ({ name, label = name }: Pick<EntityField, 'name' | 'label'>): string => label
+
+/** The declared label of the field with this name, or the name. */
 export const labelIn = ({ fields }: Pick<Entity, 'fields'>, name: string): string =>
   fields.find(one => one.name === name)?.label ?? name
 

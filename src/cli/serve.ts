@@ -7,8 +7,8 @@ import { Command } from 'commander'
 import { createTickets } from '../authn/tickets.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import { isLocal } from '../http/same-machine.ts'
+import { holdFile } from '../lib/held-file.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
-import { openSqlite } from '../lib/sqlite.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
@@ -203,14 +203,8 @@ function markServed({ database, dataFolder }: Config): { readonly others: number
 /** @returns a function that releases the lock; undefined if another process holds it */
 function lockOf(path: string): (() => void) | undefined {
   try {
-    const file = openSqlite(path, { mode: 'write' }, (why, cause) => new Error(why, { cause }))
-    try {
-      file.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE')
-      return () => file.close()
-    } catch (error) {
-      file.close()
-      throw error
-    }
+    const file = holdFile(path, (why, cause) => new Error(why, { cause }))
+    return () => file.close()
   } catch (error) {
     // A folder that can't be marked, such as on a full disk, can still be served.
     return isLocked(error) ? undefined : () => {}

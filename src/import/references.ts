@@ -2,7 +2,8 @@ import { nobody } from '../lib/fair-queue.ts'
 import { parseExact } from '../lib/json.ts'
 import { describedFields } from '../model/declared-fields.ts'
 import type { Entity, Field } from '../model/entities.ts'
-import type { Condition, FieldRef, Plan } from '../model/plan.ts'
+import type { FieldRef, Plan } from '../model/plan.ts'
+import { rowsPlan } from '../model/plan-fields.ts'
 import { orderOf } from '../model/value-order.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
 
@@ -49,29 +50,14 @@ export const uniqueFields = (entity: Pick<Entity, 'key' | 'fields' | 'declaredFi
 
 export const refOf = ({ name, type }: Field): FieldRef => ({ name, path: [], type })
 
-/** A plan for the values of some fields, as rows. @param distinct true for each row once */
+/** A plan for the values of some fields, as rows, of all records. */
 export function valuesPlan(
   { defaultCondition: _, ...entity }: Entity,
   fields: readonly Field[],
-  { where = null, distinct = false }: { where?: Condition | null; distinct?: boolean } = {},
+  listed?: Parameters<typeof rowsPlan>[2],
 ): Plan {
-  return {
-    entity,
-    where,
-    shape: {
-      kind: 'rows',
-      columns: fields.map(field => ({
-        name: field.name,
-        value: { kind: 'field', field: refOf(field) },
-        type: field.type,
-      })),
-      groups: null,
-      having: null,
-      distinct,
-      order: [],
-    },
-    page: { order: [], offset: 0, limit: null, total: false },
-  }
+  const columns = fields.map(field => [field.name, refOf(field)] as const)
+  return rowsPlan(entity, columns, listed)
 }
 
 /** Reads the rows of a plan, one by one. */

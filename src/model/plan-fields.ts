@@ -1,6 +1,38 @@
+import { memo } from '../lib/memo.ts'
 import type { Condition, FieldRef, Plan, Related, Rows, Scalar } from './plan.ts'
 
 /** The fields that plans name, and those of them that are read in related records (docs/decisions/0078). */
+
+interface Listed {
+  readonly where?: Condition | null
+  /** True for each row once. */
+  readonly distinct?: boolean
+  /** Maximum number of rows; null: all. */
+  readonly limit?: number | null
+}
+
+/** A plan for rows of fields, in the columns of these names. */
+export const rowsPlan = (
+  entity: Plan['entity'],
+  columns: Iterable<readonly [name: string | number, field: FieldRef]>,
+  { where = null, distinct = false, limit = null }: Listed = {},
+): Plan => ({
+  entity,
+  where,
+  shape: {
+    kind: 'rows',
+    columns: Array.from(columns, ([name, field]) => ({
+      name: String(name),
+      value: { kind: 'field', field },
+      type: field.type,
+    })),
+    groups: null,
+    having: null,
+    distinct,
+    order: [],
+  },
+  page: { order: [], offset: 0, limit, total: false },
+})
 
 /** Puts other fields in place of those in a plan's own conditions and rows, but not inside of its subqueries. */
 export const withFields = (plan: Plan, change: (field: FieldRef) => FieldRef): Plan => ({
@@ -59,12 +91,23 @@ export function listedField({ shape }: Plan, at: number): FieldRef {
 export const valueField = ({ fields, of }: Related): FieldRef =>
   'rows' in of ? of.value : listedField(of, fields.length)
 
-/** Lists the fields of related records in a plan's own conditions and rows. */
-export function relatedIn(plan: Plan): readonly FieldRef[] {
-  const found: FieldRef[] = []
+/** The values of related records in a plan's own conditions and rows, by the names of their fields. */
+export const relatedIn = memo((plan: Plan): ReadonlyMap<string, Related> => {
+  const found = new Map<string, Related>()
   withFields(plan, field => {
-    if (field.related) found.push(field)
+    if (field.related) found.set(field.name, field.related)
     return field
   })
   return found
+})
+
+/** Puts other values of related records in place of those of a plan. */
+export function withRelated(plan: Plan, change: (related: Related) => Related): Plan {
+  const all = relatedIn(plan)
+  if (all.size === 0) return plan
+  const changed = new Map([...all].map(([name, related]) => [name, change(related)]))
+  return withFields(plan, field => {
+    const related = field.related && changed.get(field.name)
+    return related ? { ...field, related } : field
+  })
 }

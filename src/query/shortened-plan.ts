@@ -1,6 +1,6 @@
 import type { Entity } from '../model/entities.ts'
 import type { Condition, Constant, Plan } from '../model/plan.ts'
-import { relatedIn, withFields } from '../model/plan-fields.ts'
+import { withRelated } from '../model/plan-fields.ts'
 
 /** Shortens plans on their way between threads, where every ten parts take a hundredth of a millisecond. */
 
@@ -66,10 +66,7 @@ function changed(
       : leaf(condition)
   }
   const made = { ...plan, entity: entity(plan.entity), where: plan.where && change(plan.where) }
-  if (relatedIn(made).length === 0) return made
-  return withFields(made, field => {
-    const { related } = field
-    if (!related || 'rows' in related.of) return field
-    return { ...field, related: { ...related, of: changed(related.of, leaf, entity) } }
-  })
+  return withRelated(made, related =>
+    'rows' in related.of ? related : { ...related, of: changed(related.of, leaf, entity) },
+  )
 }

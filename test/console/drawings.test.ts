@@ -264,6 +264,7 @@ testOn('sqlite', 'CO5 many numbers are drawn in ranges, and times by quarter and
   const marks = page.locator('svg.plot a.mark')
   await desk.open('entities/sums/draw?by=height')
   await page.getByLabel('In steps of').selectOption({ label: '50 (fits best)' })
+  await marks.first().waitFor()
   assert.equal(await marks.count(), 36)
   await marks.first().click({ force: true })
   await page.waitForURL(/entities\/sums\?/)

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { type Json as Data, type EntityField, entities, entityPath } from '../entities.ts'
+import { type Json as Data, type EntityField, entities, entityPath, labelOf } from '../entities.ts'
 import { printExactly } from '../exact.ts'
 import { formatTime, t, tOf } from '../i18n/i18n.ts'
 import { href } from '../router.ts'
@@ -81,12 +81,13 @@ export function pathOfReference(
 
 /** The head of a field: its label with the name in the field's tooltip, or its name. */
 export function FieldName({
-  field: { name, label, type, unit },
+  field,
 }: {
   readonly field: Pick<EntityField, 'name' | 'label' | 'type' | 'unit'>
 }): JSX.Element {
+  const { name, label, type, unit } = field
   const words = [label === undefined ? '' : name, tOf('type', type), unit ?? '']
-  return <bdi title={words.filter(Boolean).join(' · ')}>{label ?? name}</bdi>
+  return <bdi title={words.filter(Boolean).join(' · ')}>{labelOf(field)}</bdi>
 }
 
 /**

@@ -4,6 +4,7 @@ import { createFileStore, type FileStore } from '../../files/file-store.ts'
 import { type Layout, layoutOf } from '../../files/layout.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../lib/errors.ts'
+import { holdFile } from '../../lib/held-file.ts'
 import { type Database, openSqlite } from '../../lib/sqlite.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import { BadBackup, fileNamed, type Manifest, readManifest } from './manifest.ts'
@@ -77,12 +78,11 @@ export async function openToRead(path: string): Promise<BackupFolder> {
 function lockFolder(path: string, mode: 'write' | 'read'): Database {
   const inUse = (why: string, cause: unknown) =>
     new OperatorError(`${path} can't be locked: ${why}; another backup or restore may be using it`, { cause })
+  // Opening fails at once if the folder is in use, instead of waiting for a whole backup to end.
+  if (mode === 'write') return holdFile(join(path, lockFile), inUse)
   const lock = openSqlite(join(path, lockFile), { mode }, inUse)
   try {
-    // Opening fails at once if the folder is in use, instead of waiting for a whole backup to end.
-    lock.exec('PRAGMA busy_timeout = 0')
-    if (mode === 'write') lock.exec('BEGIN EXCLUSIVE')
-    else lock.exec('BEGIN; SELECT count(*) FROM sqlite_master')
+    lock.exec('PRAGMA busy_timeout = 0; BEGIN; SELECT count(*) FROM sqlite_master')
   } catch (error) {
     lock.close()
     throw error

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { clearRestored, markRestoring } from '../../files/owner.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../lib/errors.ts'
-import { type Database, openSqlite } from '../../lib/sqlite.ts'
+import { holdFile } from '../../lib/held-file.ts'
+import type { Database } from '../../lib/sqlite.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import { restoringFolder } from '../../storage/copy/restored.ts'
 
@@ -47,10 +48,9 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
     await markRestoring(place.filesFolder, nameOf(place))
     makeFolder(mark)
   }
-  const lock = openLock(mark)
+  const lock = holdMark(mark)
   const work = join(mark, 'work')
   try {
-    lock.exec('BEGIN EXCLUSIVE')
     // The previous holder of the lock may have removed it, or completed a store.
     if (!(await unlessMissing(stat(join(mark, 'lock')))))
       throw new OperatorError('another restore has just ended')
@@ -108,9 +108,8 @@ export async function clearAfterRestore(place: Place): Promise<void> {
   const mark = markOf(place)
   await rm(endedMark(mark), { recursive: true, force: true })
   if ((await unlessMissing(stat(join(mark, 'lock')))) === undefined) return
-  const lock = openLock(mark)
+  const lock = holdMark(mark)
   try {
-    lock.exec('BEGIN EXCLUSIVE')
     await removeMark(mark)
   } finally {
     lock.close()
@@ -130,16 +129,12 @@ function nameOf(place: Place): string {
   return `postgres://${host}${pathname}`
 }
 
-function openLock(mark: string): Database {
-  const lock = openSqlite(
+const holdMark = (mark: string): Database =>
+  holdFile(
     join(mark, 'lock'),
-    { mode: 'write' },
     (why, cause) =>
       new OperatorError(`${mark} can't be locked: ${why}; another restore may be running`, { cause }),
   )
-  lock.exec('PRAGMA busy_timeout = 0')
-  return lock
-}
 
 /** Removes the mark. A single rename decides, because removing may take long. The caller holds the lock. */
 async function removeMark(mark: string): Promise<void> {

@@ -4,6 +4,7 @@ import { PlanRefused, StoreUnavailable, TooMuch } from '../../lib/errors.ts'
 import { exactText } from '../../lib/json.ts'
 import type { Entity, Field } from '../../model/entities.ts'
 import { type Condition, type FieldRef, isOfElements, isWholeField, type Plan } from '../../model/plan.ts'
+import { rowsPlan } from '../../model/plan-fields.ts'
 import { areComparable } from '../../model/relations.ts'
 import { elementsOf, type Found, relationSide } from '../../query/check/fields.ts'
 import { QueryError } from '../../query/language/node.ts'
@@ -103,7 +104,6 @@ export async function lookAtValues(
     const inner = planOf(
       other.entity,
       pairs.map(([, its]) => (pairs.length === 1 ? elementsOf(its).ref : its.ref)),
-      null,
     )
     const where: Condition = {
       kind: 'in plan',
@@ -112,7 +112,7 @@ export async function lookAtValues(
       negated: false,
     }
     const first = pairs.map(([field]) => field.ref).slice(0, 1)
-    for await (const _ of rowsOf(entities, withLimit(planOf(one.entity, first, where), 1))) return undefined
+    for await (const _ of rowsOf(entities, planOf(one.entity, first, { where, limit: 1 }))) return undefined
     const said = pairs.map((_, at) => inWords(at).join(' with '))
     return `No record of ${one.entity.name} has a partner in ${other.entity.name} at the moment: no values are equal, comparing ${said.join(', ')}.`
   } catch (error) {
@@ -156,14 +156,17 @@ async function kindsOf(
   const kinds = new Set<Kind>()
   let size = 0
   const where: Condition = { kind: 'null', field: ref, negated: true }
-  for await (const row of rowsOf(entities, withLimit(planOf(entity, [ref], where, true), maxValues))) {
+  for await (const row of rowsOf(
+    entities,
+    planOf(entity, [ref], { where, distinct: true, limit: maxValues }),
+  )) {
     const [value] = Object.values(row)
     for (const one of isOfElements(ref) ? (value as readonly unknown[]) : [value]) kinds.add(kindOf(one))
     if (wanted && haveCommon(wanted, kinds)) return kinds
     if (++size === maxValues) return undefined
   }
   if (size > 0 || isWholeField(found.ref)) return kinds
-  const some = withLimit(planOf(entity, [{ ...ref, path: [] }], null), 1)
+  const some = planOf(entity, [{ ...ref, path: [] }], { limit: 1 })
   for await (const _ of rowsOf(entities, some))
     throw new RelationRefused(
       `no record of ${entity.name} has ${quote(name.slice(entity.name.length + 1))}`,
@@ -179,30 +182,11 @@ function kindOf(value: unknown): Kind {
   return Array.isArray(value) ? 'lists' : 'objects'
 }
 
-/** A plan for rows of these fields, without the default condition. */
+/** A plan for rows of these fields, of all records. */
 function planOf(
   { defaultCondition: _, ...entity }: End['entity'],
   fields: readonly FieldRef[],
-  where: Condition | null,
-  distinct = false,
+  listed: Parameters<typeof rowsPlan>[2] = {},
 ): Plan {
-  return {
-    entity: { ...entity, read: 'admin' },
-    where,
-    shape: {
-      kind: 'rows',
-      columns: fields.map((field, at) => ({
-        name: String(at),
-        value: { kind: 'field', field },
-        type: field.type,
-      })),
-      groups: null,
-      having: null,
-      distinct,
-      order: [],
-    },
-    page: { order: [], offset: 0, limit: null, total: false },
-  }
+  return rowsPlan({ ...entity, read: 'admin' }, fields.entries(), listed)
 }
-
-const withLimit = (plan: Plan, limit: number): Plan => ({ ...plan, page: { ...plan.page, limit } })

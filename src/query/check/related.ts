@@ -1,6 +1,7 @@
 import { quote } from '../../http/parameters.ts'
 import type { Entity } from '../../model/entities.ts'
-import { eachElement, type FieldRef, type Plan } from '../../model/plan.ts'
+import { eachElement, type FieldRef } from '../../model/plan.ts'
+import { rowsPlan } from '../../model/plan-fields.ts'
 import { type Pair, relationsBetween } from '../../model/relations.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, findField } from './fields.ts'
@@ -64,7 +65,9 @@ export function readRelated(node: Text, scope: Scope): Found | undefined {
     ...(found.ref.list && { list: true }),
     related: {
       fields: outerFields.map(({ ref }) => ref),
-      of: planOf(other, [...innerFields, found], whereOf(null, inner)),
+      of: rowsPlan(other, [...innerFields, found].map(({ ref }) => ref).entries(), {
+        where: whereOf(null, inner),
+      }),
     },
   }
   const made = { ref, field: { ...found.field, name: node.text, nullable: true } }
@@ -117,24 +120,4 @@ function manyRecords(
     `${quote(node.text)} may have many values, because many records of ${other.name} may belong to one of ${entity.name}. For a condition, write ["subquery", "${other.name}", ["=", ${JSON.stringify(field)}, value]]; for columns, query ${other.name}${back}.`,
     { legal: ['subquery'] },
   )
-}
-
-function planOf(entity: Entity, fields: readonly Found[], where: Plan['where']): Plan {
-  return {
-    entity,
-    where,
-    shape: {
-      kind: 'rows',
-      columns: fields.map(({ ref }, at) => ({
-        name: `${at}`,
-        value: { kind: 'field', field: ref },
-        type: ref.type,
-      })),
-      groups: null,
-      having: null,
-      distinct: false,
-      order: [],
-    },
-    page: { order: [], offset: 0, limit: null, total: false },
-  }
 }

@@ -293,6 +293,3 @@ function wantedOf({ ref, values, lookups, postings }: Need, column: GivenColumn)
     postings: postings && distinct >= minDistinct,
   }
 }
-
-/** The need of a sort, which reads no values. */
-export const onlyRanks = { values: false, lookups: 0, postings: false } as const

@@ -12,10 +12,11 @@ import { listedField } from '../../model/plan-fields.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { type ColumnRef, type DerivedColumn, distinctIn, nameOf } from './columns.ts'
-import { type Facts, onlyRanks } from './facts.ts'
+import type { Facts } from './facts.ts'
 import type { Turn } from './kept-facts.ts'
 import type { Membership } from './memberships.ts'
-import { isSameColumn, type OpenNode, type PlanCondition } from './needs.ts'
+import { allValues, isSameColumn, type OpenNode, onlyRanks, type PlanCondition } from './needs.ts'
+import type { RelatedTask } from './related-column.ts'
 import type { PackedSelection } from './selections.ts'
 import type { PackedFacts } from './tasks.ts'
 import { noRank, type Translation } from './translate.ts'
@@ -65,7 +66,7 @@ export function createInPlans(facts: Facts, find: Find) {
     for (const ref of fields)
       sides.push({
         ref,
-        ...(await facts.make(turn, outer, { ref, values: true, lookups: 0, postings: false })),
+        ...(await facts.make(turn, outer, { ref, ...allValues })),
       })
     const task = { count: outer.source.count, outer: sides.map(({ column }) => column) }
     if (isRows) {
@@ -81,26 +82,16 @@ export function createInPlans(facts: Facts, find: Find) {
     }
     const entity = of.entity as RecordEntity
     const selection = of.where && (await find(turn, entity, of.where))
-    const inner: Membership['inner'][number][] = []
+    const inner: RelatedTask['inner'][number][] = []
     for (const [at, side] of sides.entries()) {
       const ref = listedField(of, at)
-      const need = { ref, values: true, lookups: 0, postings: false }
-      const found = await facts.make(turn, entity, need)
+      const found = await facts.make(turn, entity, { ref, ...allValues })
       const from = { entity, ref, facts: found }
       const to = { entity: outer, ref: side.ref, facts: side }
-      inner.push({
-        column: found.column,
-        translation: await translation(turn, from, to),
-        isOfElements: false,
-      })
+      inner.push({ column: found.column, translation: await translation(turn, from, to) })
     }
     const ref = listedField(of, fields.length)
-    const { column, values } = await facts.make(turn, entity, {
-      ref,
-      values: true,
-      lookups: 0,
-      postings: false,
-    })
+    const { column, values } = await facts.make(turn, entity, { ref, ...allValues })
     if (!values) throw new Error('the values of a field are not at hand')
     const found = { ...task, others: entity.source.count, selection, inner, value: { column, values } }
     return whilePresent(turn.client, stop => turn.work.call('related', found, stop))

@@ -17,6 +17,12 @@ export interface Need {
   readonly postings: boolean
 }
 
+/** The need of a sort, which reads no values. */
+export const onlyRanks = { values: false, lookups: 0, postings: false } as const
+
+/** The need of what compares or shows each value. */
+export const allValues = { values: true, lookups: 0, postings: false } as const
+
 /** The facts needed about the fields of an entity, each field once. */
 export class Needs {
   readonly #entity: RecordEntity

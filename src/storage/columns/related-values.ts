@@ -3,6 +3,7 @@ import type { Rows } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { baseOf, type ColumnRef, openColumn } from './columns.ts'
 import type { Facts } from './facts.ts'
+import { allValues } from './needs.ts'
 import { type RecordSource, slotsOf } from './record-source.ts'
 import { jsonAt, openValues } from './values.ts'
 
@@ -32,8 +33,7 @@ export function createRelatedValues(source: Pick<RecordSource, 'inTurn'>, facts:
         ))
       const members: ((n: number) => string)[] = []
       for (const [name, ref] of refs) {
-        const need = { ref, values: true, lookups: 0, postings: false }
-        const { column, values } = await facts.make(turn, entity, need)
+        const { column, values } = await facts.make(turn, entity, { ref, ...allValues })
         if (!values) throw new Error('the values of a field are not at hand')
         const { distinct, ranks } = openColumn(column, entity.source.count)
         const opened = openValues(values, distinct)

@@ -14,7 +14,7 @@ import {
   type Related,
   type Rows,
 } from '../../model/plan.ts'
-import { relatedIn, valueField, withFields } from '../../model/plan-fields.ts'
+import { relatedIn, valueField, withRelated } from '../../model/plan-fields.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordPlan } from '../entities.ts'
@@ -75,7 +75,7 @@ interface Bound {
 /** Maximum number and bytes of rows held in memory for a subquery that can't be run in place. */
 const most: Bound = { rows: 1_000_000, bytes: 64 * 1024 * 1024 }
 
-/** The same for all fields of related entities of a query, in each of which the rows are made into a column. */
+/** The bound of all fields of related entities in a query together; each field's rows become a column. */
 const mostRelated: Bound = { rows: 200_000, bytes: 16 * 1024 * 1024 }
 
 type List = (plan: Plan) => Promise<Listing>
@@ -93,23 +93,21 @@ async function resolvePlans(given: Plan, list: List): Promise<Plan> {
 
 /** Puts rows in the place of related entities that can't be read in place (docs/decisions/0078). */
 async function resolveRelated(plan: Plan, list: List): Promise<Plan> {
-  const found = new Map<string, Related>()
+  const found = new Map<Related, Related>()
   const left = { ...mostRelated }
-  for (const { name, related } of relatedIn(plan)) {
-    if (!related || found.has(name) || 'rows' in related.of) continue
+  for (const related of relatedIn(plan).values()) {
     const { fields, of } = related
-    if (runsInPlace(plan.entity, of)) continue
+    if ('rows' in of || runsInPlace(plan.entity, of)) continue
     const value = { ...valueField(related), path: [] }
     const read = await rowsOf(of, [...fields, value], list, left, tooManyRelated(of, plan))
     left.rows -= read.count
     left.bytes -= read.rows.length
-    found.set(name, { fields, of: { rows: read.rows, digest: hash('sha256', read.rows, 'base64'), value } })
+    found.set(related, {
+      fields,
+      of: { rows: read.rows, digest: hash('sha256', read.rows, 'base64'), value },
+    })
   }
-  if (found.size === 0) return plan
-  return withFields(plan, field => {
-    const related = field.related && found.get(field.name)
-    return related ? { ...field, related } : field
-  })
+  return found.size === 0 ? plan : withRelated(plan, related => found.get(related) ?? related)
 }
 
 const tooManyRelated = (inner: Plan, { entity }: Plan) =>
@@ -117,7 +115,7 @@ const tooManyRelated = (inner: Plan, { entity }: Plan) =>
 
 /** True if there are plans inside the plan's condition, or inside of its fields. */
 const hasPlans = (plan: Plan): boolean =>
-  (plan.where !== null && hasPlan(plan.where)) || relatedIn(plan).length > 0
+  (plan.where !== null && hasPlan(plan.where)) || relatedIn(plan).size > 0
 
 const hasPlan = (where: Condition): boolean =>
   where.kind === 'in plan' ||

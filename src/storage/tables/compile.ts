@@ -1,5 +1,5 @@
 import { type Entity, type FieldType, type Page, type TableSource, totalOrder } from '../../model/entities.ts'
-import type { Condition, FieldRef, Plan, Related } from '../../model/plan.ts'
+import type { Condition, FieldRef, Plan } from '../../model/plan.ts'
 import { relatedIn, withFields } from '../../model/plan-fields.ts'
 import { type Bind, type Binder, type Cell, createBinder, fieldNamed, outside, quoteName } from './cells.ts'
 import { compileCondition } from './conditions.ts'
@@ -48,24 +48,13 @@ interface Selection {
 
 const columnOf = (name: string) => `t.${quoteName(name)}`
 
-/** A value of related records as a column of the table that is read. */
-interface RelatedColumn {
-  /** The name of the column, which is that of the field. */
-  readonly name: string
-  readonly related: Related
-}
+type RelatedValues = ReturnType<typeof relatedIn>
 
-/** Puts columns of the table in place of fields of related records. */
-function withColumns(plan: Plan): { readonly plan: Plan; readonly related: readonly RelatedColumn[] } {
-  const found = new Map<string, RelatedColumn>()
-  const local = (field: FieldRef): FieldRef => {
-    const { related, ...rest } = field
-    if (!related) return field
-    found.set(field.name, { name: field.name, related })
-    return rest
-  }
-  const changed = relatedIn(plan).length === 0 ? plan : withFields(plan, local)
-  return { plan: changed, related: [...found.values()] }
+/** Puts columns of the table, with the same names, in place of fields of related records. */
+function withColumns(plan: Plan): { readonly plan: Plan; readonly related: RelatedValues } {
+  const related = relatedIn(plan)
+  const own = ({ related: _, ...field }: FieldRef): FieldRef => field
+  return { plan: related.size === 0 ? plan : withFields(plan, own), related }
 }
 
 /**
@@ -75,21 +64,16 @@ function withColumns(plan: Plan): { readonly plan: Plan; readonly related: reado
 function addColumns(
   entity: Entity,
   table: ReadTable,
-  related: readonly RelatedColumn[],
+  related: RelatedValues,
   tableOf: TableOf,
   dialect: Dialect,
 ): { readonly table: ReadTable; readonly cells: ReadonlyMap<string, Cell> } {
   const cells = new Map<string, Cell>()
-  if (related.length === 0) return { table, cells }
+  if (related.size === 0) return { table, cells }
   const columns: string[] = []
   const joins: string[] = []
-  for (const [
-    at,
-    {
-      name,
-      related: { fields, of },
-    },
-  ] of related.entries()) {
+  for (const [name, { fields, of }] of related) {
+    const at = cells.size
     const outer = fields.map(field => {
       const whole = fieldCell(entity, field.name, `b.${quoteName(field.name)}`, table, dialect)
       if (field.path.length === 0) return whole
@@ -152,7 +136,7 @@ const kindOf: Readonly<Record<FieldType, Cell['kind']>> = {
 /** @param first as in `Reading` */
 function select(
   plan: Plan,
-  related: readonly RelatedColumn[],
+  related: RelatedValues,
   tableOf: TableOf,
   dialect: Dialect,
   way: Way,

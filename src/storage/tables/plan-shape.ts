@@ -70,9 +70,7 @@ export function entitiesIn(plan: Plan): readonly Entity[] {
     if (condition.kind === 'and' || condition.kind === 'or') return condition.of.flatMap(inside)
     return condition.kind === 'in plan' || condition.kind === 'sample' ? entitiesIn(condition.plan) : []
   }
-  const related = relatedIn(plan).flatMap(({ related }) =>
-    related && !('rows' in related.of) ? entitiesIn(related.of) : [],
-  )
+  const related = [...relatedIn(plan).values()].flatMap(({ of }) => ('rows' in of ? [] : entitiesIn(of)))
   return [plan.entity, ...related, ...inside(plan.where)]
 }
 

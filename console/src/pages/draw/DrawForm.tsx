@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { type Entity, type EntityField, keyOf } from '../../entities.ts'
+import { type Entity, type EntityField, keyOf, labelOf } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { query, setQuery } from '../../router.ts'
@@ -18,9 +18,6 @@ const fieldsFor = (kind: (typeof functions)[number], fields: readonly EntityFiel
   fields.filter(({ type }) =>
     kind === 'count_distinct' ? type !== 'json' : type === 'integer' || type === 'number',
   )
-
-/** The label of a field or, where none is declared, its name. */
-export const wordsFor = ({ label, name }: EntityField): string => label ?? name
 
 /** Settings that are about the field before, and go with it. */
 const forgotten: Readonly<Record<string, Readonly<Record<string, null>>>> = {
@@ -83,7 +80,7 @@ export function DrawForm({ entity, by, within, measure, kind, isLog, widths }: F
       ],
     )
   }
-  const names = fields.map(one => [one.name, wordsFor(one)] as const)
+  const names = fields.map(one => [one.name, labelOf(one)] as const)
   const unitNames = Object.keys(units).map(one => [one, t(`unit.${one as Unit}`)] as const)
   const ordered = isOrdered(by)
   const kindsOfMeasure = [
@@ -117,7 +114,7 @@ export function DrawForm({ entity, by, within, measure, kind, isLog, widths }: F
           t('draw.of.field'),
           measure.field.name,
           'of',
-          fieldsFor(measure.kind, fields).map(one => [one.name, wordsFor(one)] as const),
+          fieldsFor(measure.kind, fields).map(one => [one.name, labelOf(one)] as const),
           one => `${measure.kind}:${one}`,
         )}
       {select(t('draw.as'), kind, 'as', kinds)}

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { type Entity, type EntityField, entityPath, keyOf } from '../../entities.ts'
+import { type Entity, type EntityField, entityPath, keyOf, labelOf } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { MessageCircleQuestionMark, Table2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
@@ -14,7 +14,7 @@ import { useEntity } from '../entity/EntityPage.tsx'
 import { FilterPanel } from '../entity/FilterPanel.tsx'
 import { QueryFault } from '../entity/QueryFault.tsx'
 import { RefusedCondition } from '../entity/refused.ts'
-import { DrawForm, groupable, isMeasure, wordsFor } from './DrawForm.tsx'
+import { DrawForm, groupable, isMeasure } from './DrawForm.tsx'
 import { Figure, type Kind } from './Figure.tsx'
 import {
   type Axis,
@@ -139,9 +139,9 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const measured =
     measure.kind === 'count'
       ? t('draw.count')
-      : t('draw.measured', { what: t(`draw.${measure.kind}`), field: wordsFor(measure.field) })
+      : t('draw.measured', { what: t(`draw.${measure.kind}`), field: labelOf(measure.field) })
   const nameOf = ({ field: one, unit }: Axis) => {
-    const name = wordsFor(one)
+    const name = labelOf(one)
     return unit ? `${name} (${t(`unit.${unit}`)})` : one.unit ? `${name} (${one.unit})` : name
   }
   const title = asked.within

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { entityPath } from '../../entities.ts'
+import { entityPath, labelOf } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { Download } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -63,7 +63,7 @@ export function Figure({
   const missing = groups.reduce((sum, one) => sum + (steps && one.by.value === null ? one.records : 0), 0)
   const notes = [
     count < total && t('draw.cut', { n: count, all: formatNumber(total) }),
-    missing > 0 && t('draw.missing', { n: missing, field: asked.by.field.label ?? asked.by.field.name }),
+    missing > 0 && t('draw.missing', { n: missing, field: labelOf(asked.by.field) }),
     far > 0 && t('draw.far', { n: far }),
     unplaced > missing + far && t('draw.unplaced', { n: unplaced - missing - far }),
     isLog && !canLog && t('draw.log.not'),

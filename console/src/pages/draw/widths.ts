@@ -42,7 +42,7 @@ export async function loadWidths(
     numbers.flatMap(({ name, type }, at): (readonly [string, number])[] => {
       const [distinct = 0, lowest = 0, highest = 0, lower = 0, upper = 0] = values.slice(at * 5, at * 5 + 5)
       if (distinct <= (type === 'integer' ? manyIntegers : manyNumbers)) return []
-      // What lies far from the others has no place in the drawing, so it doesn't widen the ranges.
+      // Values far from the others aren't drawn, so they don't widen the ranges.
       const [from, to] = bulkOf(lowest, highest, [lower, upper])
       const width = roundStep((to - from) / ranges)
       return Number.isFinite(width) ? [[name, type === 'integer' ? Math.max(1, width) : width]] : []

@@ -1,4 +1,4 @@
-import type { EntityField, Json } from '../../entities.ts'
+import { type EntityField, type Json, labelOf } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import type { Key, Values } from '../../i18n/i18n.ts'
 
@@ -109,8 +109,8 @@ const placeOf = (text: string, line: number, column: number): number =>
   1
 
 /** The name of a field for people, with its unit. */
-export const nameFor = ({ name, label, unit }: EntityField): string =>
-  unit === undefined ? (label ?? name) : `${label ?? name} (${unit})`
+export const nameFor = (field: EntityField): string =>
+  field.unit === undefined ? labelOf(field) : `${labelOf(field)} (${field.unit})`
 
 /** The values that a field may have, as they are typed, and its present one; undefined: any. */
 export function choicesOf({ oneOf }: EntityField, now: Typed): readonly string[] | undefined {

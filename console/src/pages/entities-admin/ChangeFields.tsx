@@ -26,8 +26,8 @@ interface Parts {
 }
 
 /**
- * Changes of fields, collected and made together (EA13). What can't have its new type is shown before, and
- * whoever removes a field types the name of the collection.
+ * Changes of fields, collected and made together (EA13). Values that can't have their new type are shown before.
+ * To remove a field, one types the name of the collection.
  */
 export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Element {
   const { name } = entity

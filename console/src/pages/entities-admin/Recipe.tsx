@@ -109,7 +109,7 @@ export function KeptRecipe({
 
 const quoted = (text: string) => JSON.stringify(text)
 
-/** How a field is read, in a line. */
+/** Describes the reading of a field in one line. */
 function inWords({ read, separator, collation, empty = [], rename, leaveOut }: Row[1]): string {
   if (leaveOut) return a('recipe.left-out')
   const way = read && wayInWords(read as Way)

@@ -26,7 +26,7 @@ export const newRow: Row = { id: '', was: undefined, name: '', type: 'text', isG
 interface Change {
   readonly id: string
   readonly words: string
-  /** What takes it back; undefined: a new field goes. */
+  /** The values that take it back; undefined for a new field, which is dropped. */
   readonly back: Partial<Row> | undefined
 }
 

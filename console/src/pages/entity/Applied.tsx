@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import type { Entity } from '../../entities.ts'
+import { type Entity, labelIn } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -76,7 +76,7 @@ function inWords(of: Requirement, { list }: Requirements, { fields }: Entity): J
       </span>
     )
   const name = 'field' in of ? of.field : ''
-  const label = fields.find(one => one.name === name)?.label ?? name
+  const label = labelIn({ fields }, name)
   if (of.kind === 'choice') {
     const named = of.values.slice(0, mostNamed).map(one => (one === null ? t('null') : bare(one)))
     const more = of.values.length - named.length

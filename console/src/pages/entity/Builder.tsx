@@ -1,6 +1,6 @@
 import type { JSX, TargetedInputEvent } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import type { Entity, EntityField } from '../../entities.ts'
+import { type Entity, type EntityField, labelOf } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { CircleAlert, Plus, X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -103,9 +103,9 @@ function Line({ entity, condition, number, fault, onChange }: LineParts): JSX.El
           else if (chosen === anyText) onChange({ field: anyText, operator: 'words', value: '' })
         }}
       >
-        {entity.fields.map(({ name, label }) => (
-          <option key={name} value={name}>
-            {label ?? name}
+        {entity.fields.map(one => (
+          <option key={one.name} value={one.name}>
+            {labelOf(one)}
           </option>
         ))}
         <option value={anyText}>{t('filter.any-text')}</option>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { type Entity, type EntityField, isSortable, keyOf } from '../../entities.ts'
+import { type Entity, type EntityField, isSortable, keyOf, labelOf } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, ChevronDown, EyeOff } from '../../icons.ts'
 import { Bars, shareOf } from '../../parts/Bars.tsx'
@@ -82,8 +82,8 @@ function Controls({ entity, view, field, move }: Parts): JSX.Element {
         ref={button}
         type="button"
         class="about-column"
-        aria-label={t('column.about', { name: field.label ?? field.name })}
-        title={t('column.about', { name: field.label ?? field.name })}
+        aria-label={t('column.about', { name: labelOf(field) })}
+        title={t('column.about', { name: labelOf(field) })}
         aria-expanded={isOpen}
         aria-controls={id}
         onClick={() => panel.current?.togglePopover()}
@@ -95,7 +95,7 @@ function Controls({ entity, view, field, move }: Parts): JSX.Element {
         ref={panel}
         popover="auto"
         class="column-panel"
-        aria-label={t('column.about', { name: field.label ?? field.name })}
+        aria-label={t('column.about', { name: labelOf(field) })}
         onToggle={event => setOpen(event.newState === 'open')}
       >
         {isOpen && (

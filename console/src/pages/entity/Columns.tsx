@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Entity, EntityField } from '../../entities.ts'
+import { type Entity, type EntityField, labelOf } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { Columns3 } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -51,15 +51,15 @@ export function Columns({
         {entity.fields.length > many && (
           <SearchBox label={t('columns.search')} value={search} onSearch={setSearch} />
         )}
-        {found.slice(0, most).map(({ name, label, type }) => (
-          <label key={name} class="check">
+        {found.slice(0, most).map(field => (
+          <label key={field.name} class="check">
             <input
               type="checkbox"
-              checked={names.has(name)}
-              onChange={event => choose(name, event.currentTarget.checked)}
+              checked={names.has(field.name)}
+              onChange={event => choose(field.name, event.currentTarget.checked)}
             />
             <span>
-              <bdi>{label ?? name}</bdi> <span class="soft small">{tOf('type', type)}</span>
+              <bdi>{labelOf(field)}</bdi> <span class="soft small">{tOf('type', field.type)}</span>
             </span>
           </label>
         ))}

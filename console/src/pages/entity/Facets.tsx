@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { Entity, EntityField } from '../../entities.ts'
+import { type Entity, labelOf } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
 import { shareOf } from '../../parts/Bars.tsx'
@@ -34,8 +34,6 @@ import {
 import { scaleOf } from './scale.ts'
 import { printNames, showCondition } from './view.ts'
 import './facets.css'
-
-const labelOf = ({ name, label = name }: EntityField) => label
 
 interface FacetsParts {
   readonly entity: Entity

@@ -1,6 +1,6 @@
 import type { JSX, TargetedPointerEvent } from 'preact'
 import { useRef } from 'preact/hooks'
-import type { Entity } from '../../entities.ts'
+import { type Entity, labelOf } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Bars } from '../../parts/Bars.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -28,7 +28,8 @@ export function Histogram({
   readonly scale: Scale
   readonly all: Requirements
 }): JSX.Element {
-  const { name, label = name } = field
+  const { name } = field
+  const label = labelOf(field)
   const condition = joined({ list: withoutField(all, name).list, clauses: '' })
   const { value, problem, loading } = useLoad(
     signal => loadSteps({ entity, field, scale, condition }, signal),

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { type Entity, type EntityField, isSortable, labelIn } from '../../entities.ts'
+import { type Entity, type EntityField, isSortable, labelIn, labelOf } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowDownNarrowWide, ArrowUp, ChevronDown, ChevronUp, Plus, X } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
@@ -143,7 +143,7 @@ function Add({
         <select data-stop="add" value={name} onChange={event => setChosen(event.currentTarget.value)}>
           {fields.map(one => (
             <option key={one.name} value={one.name}>
-              {one.label ?? one.name}
+              {labelOf(one)}
             </option>
           ))}
         </select>

@@ -181,7 +181,7 @@ export async function loadBulk(
   condition = '',
 ): Promise<readonly [number, number] | undefined> {
   const where = (more: readonly string[]) => narrowed(condition, more)
-  // Of a sample, no part can be asked for.
+  // No part of a sample can be asked for.
   if (kind !== 'range' || min === undefined || max === undefined || where([]) === undefined) return undefined
   const name = written(field.name)
   const placeOf = (value: unknown) =>
@@ -255,7 +255,7 @@ export async function loadSteps(
     const { rows } = await ask(`${entity.name}[count()] { ${where(more)} }`, signal)
     return Number(rows[0]?.[0])
   }
-  // What lies far away is counted by itself: it may have more groups than are listed.
+  // Far values are counted by a query of their own, since they may have more groups than are listed.
   const [{ rows }, ...beyond] = await Promise.all([
     ask(
       `${entity.name}[${column}, count()] { ${where(within)} group by ${column} limit ${mostGroups} }`,

@@ -51,7 +51,7 @@ interface Span {
 
 type Bulk = readonly [from: number, to: number]
 
-/** How far the bulk of values goes beyond its middle half, as a multiple of that half (Tukey's outer fences). */
+/** Distance of Tukey's outer fences from the middle half of the values, as a multiple of its width. */
 const fence = 3
 
 /**
