@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 /** A value that a page loads. While it is loaded again, the previous value stays. */
 export interface Loaded<T> {
@@ -10,24 +10,31 @@ export interface Loaded<T> {
 
 /** @param on the load is repeated when one of these values changes, and one that is under way is aborted */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
-    value: undefined,
-    problem: undefined,
-    loading: true,
-  })
   const [round, setRound] = useState(0)
+  // An answer names what it was asked for, so that an older one never passes for the current one, not even
+  // for the moment between a change and the effect that starts the next load.
+  const asked = useMemo(() => ({}), [...on, round])
+  const [{ to, value, problem }, setAnswer] = useState<{
+    readonly to?: object
+    readonly value?: T
+    readonly problem?: unknown
+  }>({})
   const latest = useRef(load)
   latest.current = load
   useEffect(() => {
     const controller = new AbortController()
-    setState(({ value }) => ({ value, problem: undefined, loading: true }))
     latest.current(controller.signal).then(
-      value => controller.signal.aborted || setState({ value, problem: undefined, loading: false }),
-      problem => controller.signal.aborted || setState({ value: undefined, problem, loading: false }),
+      value => controller.signal.aborted || setAnswer({ to: asked, value }),
+      problem => controller.signal.aborted || setAnswer({ to: asked, problem }),
     )
     return () => controller.abort()
-  }, [...on, round])
-  return { ...state, reload: useCallback(() => setRound(one => one + 1), []) }
+  }, [asked])
+  return {
+    value,
+    problem: to === asked ? problem : undefined,
+    loading: to !== asked,
+    reload: useCallback(() => setRound(one => one + 1), []),
+  }
 }
 
 /** A piece of work started by the user, with its state and its failure. */

@@ -34,10 +34,12 @@ interface FormParts {
   readonly isLog: boolean
   /** Widths of ranges that fit best, by field. */
   readonly widths: ReadonlyMap<string, number>
+  /** False while widths are looked for, when none can be chosen yet. */
+  readonly isReady: boolean
 }
 
 /** The settings of a drawing, which are all in the address. */
-export function DrawForm({ entity, by, within, measure, kind, isLog, widths }: FormParts): JSX.Element {
+export function DrawForm({ entity, by, within, measure, kind, isLog, widths, isReady }: FormParts): JSX.Element {
   const fields = groupable(entity)
   const set = (changes: Record<string, string | null>) => setQuery(changes)
   const select = (
@@ -50,6 +52,7 @@ export function DrawForm({ entity, by, within, measure, kind, isLog, widths }: F
     <Field label={label}>
       <select
         value={value}
+        disabled={parameter.startsWith('step') && !isReady}
         onChange={event => set({ ...forgotten[parameter], [parameter]: chosen(event.currentTarget.value) })}
       >
         {options.map(([one, text]) => (

@@ -158,6 +158,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
         kind={kind}
         isLog={isLog}
         widths={known}
+        isReady={!widths.loading}
       />
       <details open={problem instanceof RefusedCondition}>
         <summary>
