@@ -39,7 +39,16 @@ interface FormParts {
 }
 
 /** The settings of a drawing, which are all in the address. */
-export function DrawForm({ entity, by, within, measure, kind, isLog, widths, isReady }: FormParts): JSX.Element {
+export function DrawForm({
+  entity,
+  by,
+  within,
+  measure,
+  kind,
+  isLog,
+  widths,
+  isReady,
+}: FormParts): JSX.Element {
   const fields = groupable(entity)
   const set = (changes: Record<string, string | null>) => setQuery(changes)
   const select = (
