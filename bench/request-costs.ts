@@ -1,0 +1,158 @@
+import { writeFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { commandEvent, openStore } from '../src/cli/store.ts'
+import { toConfig } from '../src/config/config.ts'
+import { createFileStore } from '../src/files/file-store.ts'
+import { startPostgres } from '../test/support/service/postgres-server.ts'
+import { scratch } from './support/folder.ts'
+import { importGenerated } from './support/generated.ts'
+import { head, median, run } from './support/load.ts'
+import { serverTime, startCarrel, threadsTime } from './support/processes.ts'
+import type { Costs, RequestCost } from './support/request-costs.ts'
+import { addPerson, email, logIn, password } from './support/session.ts'
+
+/**
+ * Measures what a request costs a node and PostgreSQL, and writes it to `bench/request-costs.json`, which
+ * `bench/scaling.ts` reads. One node with one event loop, a durable database on the same machine, many
+ * connections for requests that share statements, one for those that share none; medians of the rounds.
+ */
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
+const seconds = Number(process.env.BENCH_SECONDS ?? 2)
+const records = 100_000
+/** Size in bytes of the file that is downloaded. */
+const fileSize = 1_000_000
+
+const server = await startPostgres({
+  flags: ['shared_buffers=512MB', 'max_wal_size=4GB', 'shared_preload_libraries=pg_stat_statements'],
+})
+process.env.CARREL_DATABASE_URL = server.url
+const folder = scratch()
+addPerson(folder)
+await importGenerated(folder, records)
+const bitstream = await addFile()
+const database = new pg.Client({ connectionString: server.url })
+await database.connect()
+await database.query('CREATE EXTENSION pg_stat_statements')
+await database.query('VACUUM ANALYZE')
+
+const service = await startCarrel(folder, { CARREL_WORKERS: '1' })
+const { token, cookie, csrf } = await logIn(service.address)
+const bearer = { Authorization: `Bearer ${token}`, Cookie: cookie }
+const post = { ...bearer, 'X-XSRF-TOKEN': csrf, 'Content-Length': '0' }
+const form = new URLSearchParams({ user: email, password }).toString()
+const random = (below: number) => Math.floor(Math.random() * below)
+const work: Readonly<
+  Record<keyof Costs['requests'], { readonly next: () => string; readonly most?: number }>
+> = {
+  status: { next: () => head('GET', '/api/authn/status', bearer) },
+  page: {
+    next: () => head('GET', `/api/query/v4/generated?limit=10&offset=${random(records - 10)}`, bearer),
+  },
+  refresh: { next: () => head('POST', '/api/authn/login', post) },
+  shortLived: { next: () => head('POST', '/api/authn/shortlivedtokens', post) },
+  download: { next: () => head('GET', `/api/core/bitstreams/${bitstream}/content`, bearer) },
+  // An account may begin some twenty logins at once from one network.
+  login: {
+    most: 8,
+    next: () =>
+      head('POST', '/api/authn/login', {
+        Cookie: cookie,
+        'X-XSRF-TOKEN': csrf,
+        'Content-Type': 'application/x-www-form-urlencoded',
+        'Content-Length': String(form.length),
+      }) + form,
+  },
+}
+
+const requests = Object.fromEntries(
+  await inTurn(Object.entries(work), async ([name, { next, most = 32 }]) => {
+    const load = (connections: number) => run({ address: service.address, connections, seconds, next })
+    await load(most)
+    const measured = async (connections: number) => {
+      const all: RequestCost[] = []
+      for (let round = 0; round < rounds; round++) all.push(await costOf(() => load(connections)))
+      return medianOf(all)
+    }
+    const cost = { together: await measured(most), alone: await measured(1) }
+    for (const [how, one] of Object.entries(cost))
+      console.log(
+        `${name}, ${how}: ${one.perSecond.toFixed(0)}/s, ${one.latencyMs.toFixed(2)} ms; node ${one.nodeMicros.toFixed(0)} µs, database ${one.databaseMicros.toFixed(0)} µs, ` +
+          `${one.reads.toFixed(2)} reads, ${one.writes.toFixed(3)} writes, ${one.walBytes.toFixed(0)} bytes of WAL`,
+      )
+    return [name, cost] as const
+  }),
+) as Costs['requests']
+const costs: Costs = {
+  machine: `${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} processors`,
+  load: loadavg()[0] ?? 0,
+  day: new Date().toISOString().slice(0, 10),
+  requests,
+}
+writeFileSync(new URL('request-costs.json', import.meta.url), `${JSON.stringify(costs, undefined, 2)}\n`)
+await service.stop()
+await database.end()
+await server.remove()
+
+async function costOf(load: () => ReturnType<typeof run>): Promise<RequestCost> {
+  await database.query('SELECT pg_stat_statements_reset()')
+  const [node, ofDatabase] = [threadsTime(service.pid), serverTime(server.folder)]
+  const { latencies, perSecond } = await load()
+  const each = (value: number) => value / latencies.length
+  const nodeMicros = each((threadsTime(service.pid) - node) * 1e6)
+  const databaseMicros = each((serverTime(server.folder) - ofDatabase) * 1e6)
+  const { rows } = await database.query<{ reads: string; writes: string; wal: string }>(
+    `SELECT coalesce(sum(calls) FILTER (WHERE query ~* '^\\s*SELECT'), 0) AS reads,
+       coalesce(sum(calls) FILTER (WHERE query ~* '^\\s*(INSERT|UPDATE|DELETE|WITH)'), 0) AS writes,
+       coalesce(sum(wal_bytes), 0) AS wal
+     FROM pg_stat_statements WHERE query !~ 'pg_stat_statements'`,
+  )
+  const [{ reads, writes, wal } = { reads: '0', writes: '0', wal: '0' }] = rows
+  return {
+    perSecond,
+    ...{ nodeMicros, databaseMicros },
+    ...{ reads: each(Number(reads)), writes: each(Number(writes)), walBytes: each(Number(wal)) },
+    latencyMs: latencies[latencies.length >> 1] ?? Number.NaN,
+  }
+}
+
+function medianOf(all: readonly RequestCost[]): RequestCost {
+  const of = (name: keyof RequestCost) => median(all.map(one => one[name]))
+  return {
+    ...{ perSecond: of('perSecond'), nodeMicros: of('nodeMicros'), databaseMicros: of('databaseMicros') },
+    ...{ reads: of('reads'), writes: of('writes'), walBytes: of('walBytes'), latencyMs: of('latencyMs') },
+  }
+}
+
+async function inTurn<T, U>(all: readonly T[], make: (one: T) => Promise<U>): Promise<readonly U[]> {
+  const made: U[] = []
+  for (const one of all) made.push(await make(one))
+  return made
+}
+
+async function addFile(): Promise<string> {
+  const config = toConfig({ ...process.env, CARREL_DATA: folder })
+  const path = join(folder, 'source')
+  writeFileSync(path, Buffer.alloc(fileSize, 'a letter '))
+  const content = await createFileStore(config.filesFolder).keep(path)
+  const storage = await openStore(config, { create: true })
+  const item = { identifier: 'bench', metadata: {}, collections: [], fingerprint: '' }
+  const shown = {
+    bundle: 'ORIGINAL',
+    name: 'a.txt',
+    description: null,
+    mimeType: 'text/plain',
+    readers: null,
+  }
+  await storage.repository.putItems(
+    [{ ...item, readers: [{ reader: 'eperson' }], bitstreams: [{ ...shown, ...content }] }],
+    commandEvent('item.add'),
+  )
+  await storage.close()
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  const { rows } = await client.query<{ uuid: string }>('SELECT uuid FROM carrel.bitstream')
+  await client.end()
+  return rows[0]?.uuid ?? ''
+}
