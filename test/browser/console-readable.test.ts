@@ -71,7 +71,8 @@ testOn('sqlite', 'CO4 names are found whatever their accents and strokes are', a
   await dialog(page)
     .getByRole('option', { name: /^Search everywhere/ })
     .waitFor()
-  assert.equal(await dialog(page).getByRole('option').count(), 1)
+  // Places that the text before named stay until those of this one are known.
+  await dialog(page).getByRole('option').nth(1).waitFor({ state: 'detached' })
   await page.keyboard.press('Escape')
   await desk.open('items?q=camara')
   await page.getByRole('link', { name: 'Bertha to Câmara, Basel' }).first().waitFor()
