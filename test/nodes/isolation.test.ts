@@ -58,6 +58,18 @@ for (const isolation of ['read committed', 'serializable'])
       }
     })
 
+    test('T7 services that start at once where a first start was killed before its first row all start', async t => {
+      const { dataFolder, url } = await newDatabase(t, { isolation })
+      await runSql(url, 'CREATE SCHEMA carrel')
+      await runSql(
+        url,
+        'CREATE TABLE carrel.store_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
+      )
+      await Promise.all(Array.from({ length: 4 }, () => startService(t, { dataFolder })))
+      assert.equal((await secretsOf(dataFolder)).length, 1)
+      assert.equal((await runSql(url, 'SELECT 1 FROM carrel.store_schema WHERE version > 0')).length, 1)
+    })
+
     testAll('D2 of epersons of the same e-mail that are added at once exactly one is there', async t => {
       const { nodes, url } = await start(t)
       for (let round = 0; round < 2; round++) {

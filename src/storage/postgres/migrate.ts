@@ -5,7 +5,7 @@ import { madeBefore } from '../schema.ts'
 import { firstRows } from '../statements/registry.ts'
 import { storeTime } from '../statements/statements.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
-import { retryOnConflict, startPatience } from './errors.ts'
+import { Conflict, retryOnConflict, startPatience } from './errors.ts'
 import { perform } from './perform.ts'
 import { migrations } from './schema.ts'
 
@@ -40,13 +40,15 @@ export async function openMigrated(
 
 async function migrate(db: Connection, create: boolean): Promise<boolean> {
   const noStore = () => new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
-  if (!(await hasSchema(db))) {
+  if (!(await hasSchema(db)) || (await db.rows('SELECT version FROM store_schema')).length === 0) {
     if (!create) throw noStore()
     await retryOnConflict(() => createVersion(db))
   }
   return await transactionOn(db, async () => {
     const [row] = await db.rows<{ version: number }>('SELECT version FROM store_schema FOR UPDATE')
-    const from = row?.version ?? 0
+    // Without the row there is no lock, and two nodes would create the tables.
+    if (!row) throw new Conflict('PostgreSQL: the row of the schema’s version is gone')
+    const from = row.version
     if (from === 0 && !create) throw noStore()
     if (from > migrations.length)
       throw new StoreUnavailable(
@@ -81,12 +83,12 @@ export async function createSchema(db: Connection): Promise<void> {
   await migrateFrom(db, 0)
 }
 
+/** Creates the row that nodes wait at, in one transaction with its table: no node sees one without the other. */
 async function createVersion(db: Connection): Promise<void> {
-  await db.exec('CREATE SCHEMA IF NOT EXISTS carrel')
-  await db.exec(
-    'CREATE TABLE IF NOT EXISTS store_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
-  )
-  await db.exec('INSERT INTO store_schema VALUES (1, 0) ON CONFLICT DO NOTHING')
+  await db.exec(`
+    CREATE SCHEMA IF NOT EXISTS carrel;
+    CREATE TABLE IF NOT EXISTS store_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL);
+    INSERT INTO store_schema VALUES (1, 0) ON CONFLICT DO NOTHING`)
 }
 
 async function migrateFrom(db: Connection, from: number): Promise<void> {
