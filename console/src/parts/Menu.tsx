@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import './dialog.css'
 
 interface Parts {
@@ -25,7 +25,8 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
   const opener = useRef<HTMLButtonElement>(null)
   const close = () => setOpen(false)
 
-  useEffect(() => {
+  // Before the page is painted: a panel that is outside of the window makes the page wider for a moment.
+  useLayoutEffect(() => {
     if (!open) return
     intoWindow(whole.current?.querySelector<HTMLElement>('.menu-list'))
     stops(whole.current)[0]?.focus()

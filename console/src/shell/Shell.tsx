@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { Menu as MenuIcon, X } from '../icons.ts'
 import { OpenPage } from '../pages.tsx'
@@ -58,7 +58,7 @@ export function Shell(): JSX.Element {
 /** The sidebar as a drawer, for narrow windows. */
 function Drawer({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal()
     return () => element?.close()

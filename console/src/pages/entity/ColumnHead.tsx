@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type Entity, type EntityField, isSortable, keyOf, labelOf } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, ChevronDown, EyeOff } from '../../icons.ts'
@@ -66,7 +66,7 @@ function Controls({ entity, view, field, move }: Parts): JSX.Element {
     else widths.set(field.name, Math.round(width))
     showColumns(entity, names, widths)
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current: shown } = panel
     const place = button.current?.getBoundingClientRect()
     if (!isOpen || !shown || !place) return
