@@ -10,7 +10,6 @@ import { scratch } from './support/folder.ts'
 import { importGenerated } from './support/generated.ts'
 import { head, median, run } from './support/load.ts'
 import { serverTime, startCarrel, threadsTime } from './support/processes.ts'
-import type { Costs, RequestCost } from './support/request-costs.ts'
 import { addPerson, email, logIn, password } from './support/session.ts'
 
 /**
@@ -18,6 +17,34 @@ import { addPerson, email, logIn, password } from './support/session.ts'
  * `bench/scaling.ts` reads. One node with one event loop, a durable database on the same machine, many
  * connections for requests that share statements, one for those that share none; medians of the rounds.
  */
+
+/** The cost of one request; the mean of many. */
+export interface RequestCost {
+  readonly perSecond: number
+  /** Processor time in µs of the node and of PostgreSQL. */
+  readonly nodeMicros: number
+  readonly databaseMicros: number
+  /** Statements that read and that write. Requests that arrive together share some. */
+  readonly reads: number
+  readonly writes: number
+  readonly walBytes: number
+  readonly latencyMs: number
+}
+
+export interface Costs {
+  readonly machine: string
+  /** Load average at the end. */
+  readonly load: number
+  readonly day: string
+  /** `together`: 32 connections, or 8 for logins; `alone`: one connection, so that no statement is shared. */
+  readonly requests: Readonly<
+    Record<
+      'status' | 'page' | 'refresh' | 'shortLived' | 'download' | 'login',
+      { readonly together: RequestCost; readonly alone: RequestCost }
+    >
+  >
+}
+
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const seconds = Number(process.env.BENCH_SECONDS ?? 2)
 const records = 100_000
@@ -66,24 +93,23 @@ const work: Readonly<
   },
 }
 
-const requests = Object.fromEntries(
-  await inTurn(Object.entries(work), async ([name, { next, most = 32 }]) => {
-    const load = (connections: number) => run({ address: service.address, connections, seconds, next })
-    await load(most)
-    const measured = async (connections: number) => {
-      const all: RequestCost[] = []
-      for (let round = 0; round < rounds; round++) all.push(await costOf(() => load(connections)))
-      return medianOf(all)
-    }
-    const cost = { together: await measured(most), alone: await measured(1) }
-    for (const [how, one] of Object.entries(cost))
-      console.log(
-        `${name}, ${how}: ${one.perSecond.toFixed(0)}/s, ${one.latencyMs.toFixed(2)} ms; node ${one.nodeMicros.toFixed(0)} µs, database ${one.databaseMicros.toFixed(0)} µs, ` +
-          `${one.reads.toFixed(2)} reads, ${one.writes.toFixed(3)} writes, ${one.walBytes.toFixed(0)} bytes of WAL`,
-      )
-    return [name, cost] as const
-  }),
-) as Costs['requests']
+const requests = {} as { -readonly [name in keyof Costs['requests']]: Costs['requests'][name] }
+for (const name of Object.keys(work) as (keyof typeof requests)[]) {
+  const { next, most = 32 } = work[name]
+  const load = (connections: number) => run({ address: service.address, connections, seconds, next })
+  await load(most)
+  const measured = async (connections: number) => {
+    const all: RequestCost[] = []
+    for (let round = 0; round < rounds; round++) all.push(await costOf(() => load(connections)))
+    return medianOf(all)
+  }
+  requests[name] = { together: await measured(most), alone: await measured(1) }
+  for (const [how, one] of Object.entries(requests[name]))
+    console.log(
+      `${name}, ${how}: ${one.perSecond.toFixed(0)}/s, ${one.latencyMs.toFixed(2)} ms; node ${one.nodeMicros.toFixed(0)} µs, database ${one.databaseMicros.toFixed(0)} µs, ` +
+        `${one.reads.toFixed(2)} reads, ${one.writes.toFixed(3)} writes, ${one.walBytes.toFixed(0)} bytes of WAL`,
+    )
+}
 const costs: Costs = {
   machine: `${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} processors`,
   load: loadavg()[0] ?? 0,
@@ -123,12 +149,6 @@ function medianOf(all: readonly RequestCost[]): RequestCost {
     ...{ perSecond: of('perSecond'), nodeMicros: of('nodeMicros'), databaseMicros: of('databaseMicros') },
     ...{ reads: of('reads'), writes: of('writes'), walBytes: of('walBytes'), latencyMs: of('latencyMs') },
   }
-}
-
-async function inTurn<T, U>(all: readonly T[], make: (one: T) => Promise<U>): Promise<readonly U[]> {
-  const made: U[] = []
-  for (const one of all) made.push(await make(one))
-  return made
 }
 
 async function addFile(): Promise<string> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { Costs } from './request-costs.ts'
 import { type Scenario, simulate } from './support/queueing.ts'
-import type { Costs } from './support/request-costs.ts'
 
 /**
  * Simulates many nodes and one PostgreSQL under many active users, with the measured costs of

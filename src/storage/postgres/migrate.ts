@@ -40,14 +40,14 @@ export async function openMigrated(
 
 async function migrate(db: Connection, create: boolean): Promise<boolean> {
   const noStore = () => new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
-  if (!(await hasSchema(db)) || (await db.rows('SELECT version FROM store_schema')).length === 0) {
+  if (!(await hasSchema(db))) {
     if (!create) throw noStore()
     await retryOnConflict(() => createVersion(db))
   }
   return await transactionOn(db, async () => {
     const [row] = await db.rows<{ version: number }>('SELECT version FROM store_schema FOR UPDATE')
     // Without the row there is no lock, and two nodes would create the tables.
-    if (!row) throw new Conflict('PostgreSQL: the row of the schema’s version is gone')
+    if (!row) throw new Conflict('PostgreSQL: another program removed the schema’s version; start again')
     const from = row.version
     if (from === 0 && !create) throw noStore()
     if (from > migrations.length)
@@ -67,7 +67,9 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
 
 /** True if the database has a store. @throws StoreUnavailable if that is from before the first release */
 export async function hasSchema(db: Connection): Promise<boolean> {
-  if (await has(db, 'store_schema')) return true
+  if (await has(db, 'store_schema'))
+    // A first start of an earlier release may have been killed between the table and its row.
+    return (await db.rows('SELECT version FROM carrel.store_schema')).length > 0
   // A store from before the first release has this table.
   if (await has(db, 'schema_version')) throw madeBefore('the database')
   return false

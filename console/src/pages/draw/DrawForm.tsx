@@ -57,11 +57,12 @@ export function DrawForm({
     parameter: string,
     options: readonly (readonly [string, string])[],
     chosen = (one: string) => one,
+    disabled = false,
   ) => (
     <Field label={label}>
       <select
         value={value}
-        disabled={parameter.startsWith('step') && !isReady}
+        disabled={disabled}
         onChange={event => set({ ...forgotten[parameter], [parameter]: chosen(event.currentTarget.value) })}
       >
         {options.map(([one, text]) => (
@@ -90,6 +91,8 @@ export function DrawForm({
             .map(one => [String(one), String(one)]),
         ),
       ],
+      undefined,
+      !isReady,
     )
   }
   const names = fields.map(one => [one.name, labelOf(one)] as const)
