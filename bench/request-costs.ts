@@ -10,7 +10,7 @@ import { scratch } from './support/folder.ts'
 import { importGenerated } from './support/generated.ts'
 import { head, median, run } from './support/load.ts'
 import { serverTime, startCarrel, threadsTime } from './support/processes.ts'
-import { addPerson, email, logIn, password } from './support/session.ts'
+import { addPerson, email, logIn, type Person, password } from './support/session.ts'
 
 /**
  * Measures what a request costs a node and PostgreSQL, and writes it to `bench/request-costs.json`, which
@@ -36,11 +36,15 @@ export interface Costs {
   /** Load average at the end. */
   readonly load: number
   readonly day: string
-  /** `together`: 32 connections, or 8 for logins; `alone`: one connection, so that no statement is shared. */
+  /**
+   * `together`: 32 connections, or 8 for logins; `alone`: one connection, so that no statement is shared; `first`: one
+   * connection, each request from a session of its own, so that its event is the first of the minute and is written
+   * (docs/decisions/0069).
+   */
   readonly requests: Readonly<
     Record<
       'status' | 'page' | 'refresh' | 'shortLived' | 'download' | 'login',
-      { readonly together: RequestCost; readonly alone: RequestCost }
+      { readonly together: RequestCost; readonly alone: RequestCost; readonly first?: RequestCost }
     >
   >
 }
@@ -48,6 +52,8 @@ export interface Costs {
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const seconds = Number(process.env.BENCH_SECONDS ?? 2)
 const records = 100_000
+/** Number of sessions whose first requests are measured. */
+const sessions = 600
 /** Size in bytes of the file that is downloaded. */
 const fileSize = 1_000_000
 
@@ -65,25 +71,28 @@ await database.query('CREATE EXTENSION pg_stat_statements')
 await database.query('VACUUM ANALYZE')
 
 const service = await startCarrel(folder, { CARREL_WORKERS: '1' })
-const { token, cookie, csrf } = await logIn(service.address)
-const bearer = { Authorization: `Bearer ${token}`, Cookie: cookie }
-const post = { ...bearer, 'X-XSRF-TOKEN': csrf, 'Content-Length': '0' }
+const person = await logIn(service.address)
+const others: Person[] = []
+for (let one = 0; one < sessions; one++) others.push(await logIn(service.address))
+const bearerOf = ({ token, cookie }: Person) => ({ Authorization: `Bearer ${token}`, Cookie: cookie })
+const postOf = (one: Person) => ({ ...bearerOf(one), 'X-XSRF-TOKEN': one.csrf, 'Content-Length': '0' })
 const form = new URLSearchParams({ user: email, password }).toString()
 const random = (below: number) => Math.floor(Math.random() * below)
-const work: Readonly<
-  Record<keyof Costs['requests'], { readonly next: () => string; readonly most?: number }>
-> = {
-  status: { next: () => head('GET', '/api/authn/status', bearer) },
+const work: Readonly<Record<keyof Costs['requests'], Work>> = {
+  status: { ask: one => head('GET', '/api/authn/status', bearerOf(one)) },
   page: {
-    next: () => head('GET', `/api/query/v4/generated?limit=10&offset=${random(records - 10)}`, bearer),
+    ask: one => head('GET', `/api/query/v4/generated?limit=10&offset=${random(records - 10)}`, bearerOf(one)),
   },
-  refresh: { next: () => head('POST', '/api/authn/login', post) },
-  shortLived: { next: () => head('POST', '/api/authn/shortlivedtokens', post) },
-  download: { next: () => head('GET', `/api/core/bitstreams/${bitstream}/content`, bearer) },
+  refresh: { ask: one => head('POST', '/api/authn/login', postOf(one)), leavesEvent: true },
+  shortLived: { ask: one => head('POST', '/api/authn/shortlivedtokens', postOf(one)), leavesEvent: true },
+  download: {
+    ask: one => head('GET', `/api/core/bitstreams/${bitstream}/content`, bearerOf(one)),
+    leavesEvent: true,
+  },
   // An account may begin some twenty logins at once from one network.
   login: {
     most: 8,
-    next: () =>
+    ask: ({ cookie, csrf }) =>
       head('POST', '/api/authn/login', {
         Cookie: cookie,
         'X-XSRF-TOKEN': csrf,
@@ -93,17 +102,31 @@ const work: Readonly<
   },
 }
 
+interface Work {
+  ask(session: Person): string
+  /** Maximum number of connections; 32 by default. */
+  readonly most?: number
+  /** True if the first of a session in a minute is written to the audit trail. */
+  readonly leavesEvent?: true
+}
+
 const requests = {} as { -readonly [name in keyof Costs['requests']]: Costs['requests'][name] }
 for (const name of Object.keys(work) as (keyof typeof requests)[]) {
-  const { next, most = 32 } = work[name]
-  const load = (connections: number) => run({ address: service.address, connections, seconds, next })
-  await load(most)
+  const { ask, most = 32, leavesEvent } = work[name]
+  const load = (connections: number, next: () => string | undefined = () => ask(person)) =>
+    run({ address: service.address, connections, seconds, next })
   const measured = async (connections: number) => {
     const all: RequestCost[] = []
     for (let round = 0; round < rounds; round++) all.push(await costOf(() => load(connections)))
     return medianOf(all)
   }
-  requests[name] = { together: await measured(most), alone: await measured(1) }
+  const fresh = others.map(one => () => ask(one))
+  const first = leavesEvent && (await costOf(() => load(1, () => fresh.pop()?.())))
+  await load(most)
+  requests[name] = {
+    ...{ together: await measured(most), alone: await measured(1) },
+    ...(first && { first }),
+  }
   for (const [how, one] of Object.entries(requests[name]))
     console.log(
       `${name}, ${how}: ${one.perSecond.toFixed(0)}/s, ${one.latencyMs.toFixed(2)} ms; node ${one.nodeMicros.toFixed(0)} µs, database ${one.databaseMicros.toFixed(0)} µs, ` +

@@ -9,8 +9,8 @@ export interface Load {
   /** Number of connections; 32 by default. */
   readonly connections?: number
   readonly seconds: number
-  /** Returns the head and body of the next request; see `head`. */
-  next(): string
+  /** Returns the head and body of the next request (see `head`); undefined ends the connection. */
+  next(): string | undefined
 }
 
 export interface Measured {
@@ -40,20 +40,21 @@ export async function run({ address, connections = 32, seconds, next }: Load): P
   return { perSecond: latencies.length / ((performance.now() - start) / 1000), latencies: sorted }
 }
 
-function keepAsking(socket: Socket, end: number, next: () => string, latencies: number[]): Promise<void> {
+function keepAsking(socket: Socket, end: number, next: Load['next'], latencies: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
     let asked = 0
     let missing = -1
     let text = ''
     const ask = () => {
       asked = performance.now()
-      if (asked >= end) {
+      const request = asked < end ? next() : undefined
+      if (request === undefined) {
         socket.end(resolve)
         return
       }
       missing = -1
       text = ''
-      socket.write(next())
+      socket.write(request)
     }
     socket.once('connect', ask)
     socket.once('error', reject)
