@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { commandEvent, openStore } from '../src/cli/store.ts'
 import { toConfig } from '../src/config/config.ts'
+import { folderOf } from '../src/config/files-place.ts'
 import { createFileStore } from '../src/files/file-store.ts'
 import type { Content } from '../src/model/items.ts'
 import type { Readers } from '../src/model/readers.ts'
@@ -96,8 +97,8 @@ async function putFiles() {
   const config = toConfig({ CARREL_DATA: folder })
   const source = join(folder, 'source')
   writeRandom(source)
-  mkdirSync(config.filesFolder, { recursive: true })
-  const content = await createFileStore(config.filesFolder).keep(source)
+  mkdirSync(folderOf(config.files), { recursive: true })
+  const content = await createFileStore(folderOf(config.files)).keep(source)
   rmSync(source)
   const storage = await openStore(config, { create: true })
   const everybody: Readers = [{ reader: 'anonymous' }]
@@ -146,7 +147,12 @@ function writeRandom(path: string): void {
 
 /** Returns the path at which the file store keeps a content. */
 function pathOf({ sha256 }: Content): string {
-  return join(toConfig({ CARREL_DATA: folder }).filesFolder, sha256.slice(0, 2), sha256.slice(2, 4), sha256)
+  return join(
+    folderOf(toConfig({ CARREL_DATA: folder }).files),
+    sha256.slice(0, 2),
+    sha256.slice(2, 4),
+    sha256,
+  )
 }
 
 /** The cookie that the first response sets. */

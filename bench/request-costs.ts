@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { commandEvent, openStore } from '../src/cli/store.ts'
 import { toConfig } from '../src/config/config.ts'
+import { folderOf } from '../src/config/files-place.ts'
 import { createFileStore } from '../src/files/file-store.ts'
 import { startPostgres } from '../test/support/service/postgres-server.ts'
 import { scratch } from './support/folder.ts'
@@ -178,7 +179,7 @@ async function addFile(): Promise<string> {
   const config = toConfig({ ...process.env, CARREL_DATA: folder })
   const path = join(folder, 'source')
   writeFileSync(path, Buffer.alloc(fileSize, 'a letter '))
-  const content = await createFileStore(config.filesFolder).keep(path)
+  const content = await createFileStore(folderOf(config.files)).keep(path)
   const storage = await openStore(config, { create: true })
   const item = { identifier: 'bench', metadata: {}, collections: [], fingerprint: '' }
   const shown = {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { commandEvent, openStore } from '../src/cli/store.ts'
 import { toConfig } from '../src/config/config.ts'
+import { folderOf } from '../src/config/files-place.ts'
 import { createFileStore } from '../src/files/file-store.ts'
 import { scratch } from './support/folder.ts'
 import { head, run } from './support/load.ts'
@@ -44,8 +45,8 @@ console.log(carrel(folder, ['events', 'verify']).split('\n')[0])
 
 async function addFiles(): Promise<void> {
   const config = toConfig({ CARREL_DATA: folder })
-  mkdirSync(config.filesFolder, { recursive: true })
-  const store = createFileStore(config.filesFolder)
+  mkdirSync(folderOf(config.files), { recursive: true })
+  const store = createFileStore(folderOf(config.files))
   const bitstreams = []
   for (let at = 0; at < files; at++) {
     const path = join(folder, 'source')

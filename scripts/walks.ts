@@ -26,7 +26,7 @@ const storage = await openStore(config, { create: true })
 const app = await buildApp(config, storage)
 const address = await app.listen({ host: '127.0.0.1', port: 0 })
 
-await createDemo(storage, config.filesFolder)
+await createDemo(storage, config.files)
 await storage.entities.changeWriteRule('letters', 'eperson', commandEvent('entity.writers'))
 const reader = await addPerson('walks@example.org', false)
 const administrator = await addPerson('walking-admin@example.org', true)

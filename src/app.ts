@@ -11,10 +11,9 @@ import { signpostingRoutes } from './dspace/empty-answers.ts'
 import { rootOf, rootRoutes } from './dspace/root.ts'
 import { dspaceRoutes } from './dspace/routes.ts'
 import { contentRoutes } from './files/download.ts'
-import { createFileStore } from './files/file-store.ts'
 import { createHandOver } from './files/hand-over.ts'
 import { createLeases } from './files/leases.ts'
-import { requireFolder } from './files/require-folder.ts'
+import { openFiles } from './files/open-files.ts'
 import { addressesOf } from './http/addresses.ts'
 import { eventOf } from './http/audit.ts'
 import { describedRoutes } from './http/contract.ts'
@@ -72,10 +71,10 @@ export async function buildApp(
   const managing = { addresses, config, limits, lookAgain, specialGroups, storage, tally }
   const administration = createAdministration(app, managing)
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })
-  const files = createFileStore(config.filesFolder)
+  const files = await openFiles(config.files, repository)
   const health = {
     ping: storage.ping,
-    requireFolder: () => requireFolder(config.filesFolder, repository),
+    requireFiles: files.require,
     loops: limits.loops,
   }
 

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
+import { placeText } from '../config/files-place.ts'
 import { settings } from '../config/settings.ts'
-import { OtherStore, takeOver } from '../files/owner.ts'
+import { openFiles } from '../files/open-files.ts'
+import { OtherStore } from '../files/owner.ts'
 import { openDump } from '../storage/copy/dump.ts'
 import { Failure, Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
@@ -88,27 +90,28 @@ async function copyTo(url: string, config: Config, json: boolean | undefined): P
   }
 }
 
-const nextSteps = ({ filesFolder, tokenSecrets }: Config): string =>
+const nextSteps = ({ files, tokenSecrets }: Config): string =>
   [
     'The embedded store was not changed. To switch to the copy:',
-    `  1. Set CARREL_DATABASE_URL to the new database, and CARREL_FILES to ${filesFolder}.`,
+    `  1. Set CARREL_DATABASE_URL to the new database, and CARREL_FILES to ${placeText(files)}.`,
     ...(tokenSecrets.length > 0 ? ['     Keep CARREL_TOKEN_SECRET as it is.'] : []),
-    '  2. Run `carrel copy --finish`, which gives the copy the folder of files.',
+    '  2. Run `carrel copy --finish`, which gives the copy the files.',
     '  3. Start the service. Tokens stay valid.',
   ].join('\n')
 
 const finishCopy = (json: boolean | undefined): Promise<void> =>
-  withStore(async ({ repository }, { database, filesFolder }) => {
+  withStore(async ({ repository }, { database, files: place }) => {
     if (database.kind === 'embedded')
       throw new Failure(
         '--finish is for the copy; set CARREL_DATABASE_URL to the database that was copied to',
       )
     if ((await repository.copiedFrom()) === null)
       throw new Failure('the store of CARREL_DATABASE_URL was not made by `carrel copy`')
-    if (!(await takeOver(filesFolder, repository))) throw new OtherStore(filesFolder)
+    const files = await openFiles(place, repository)
+    if (!(await files.takeOver())) throw new OtherStore(files.place)
     sayResult(
       json,
-      { filesFolder, store: await repository.storeId() },
-      `${filesFolder} now belongs to the copy. The embedded store no longer deletes anything there.`,
+      { files: files.place, store: await repository.storeId() },
+      `${files.place} now belongs to the copy. The embedded store no longer deletes anything there.`,
     )
   })

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hashPassword } from '../authn/passwords.ts'
-import { createFileStore } from '../files/file-store.ts'
-import { claimFolder } from '../files/owner.ts'
+import type { FilesPlace } from '../config/files-place.ts'
+import { openFiles } from '../files/open-files.ts'
 import { importRecords } from '../import/import-entity.ts'
 import type { ReadRecord } from '../import/json-lines.ts'
 import { makeTemporaryFolder } from '../lib/process-ids.ts'
@@ -37,7 +37,7 @@ interface Told {
 }
 
 /** @returns undefined if the store is already in use; nothing is added then */
-export async function createDemo(storage: Storage, filesFolder: string): Promise<Demo | undefined> {
+export async function createDemo(storage: Storage, place: FilesPlace): Promise<Demo | undefined> {
   const { people } = storage
   if ((await people.listEpersons()).length > 0) return undefined
   const credentials = await Promise.all(
@@ -53,7 +53,7 @@ export async function createDemo(storage: Storage, filesFolder: string): Promise
     await people.join(group, person.email, commandEvent('group.join'))
   }
   await addDemoEntities(storage)
-  await addDemoItems(storage, filesFolder)
+  await addDemoItems(storage, place)
   return {
     introduction: ({ store, withPasswords }) => {
       const list = credentials.map(
@@ -222,9 +222,9 @@ const plan: readonly (readonly [title: string, author: string, readers: Readers]
   ],
 ]
 
-async function addDemoItems({ repository }: Storage, filesFolder: string): Promise<void> {
-  await claimFolder(filesFolder, repository)
-  const store = createFileStore(filesFolder)
+async function addDemoItems({ repository }: Storage, place: FilesPlace): Promise<void> {
+  const files = await openFiles(place, repository)
+  await files.claim()
   const folder = makeTemporaryFolder('demo')
   try {
     const items: NewItem[] = []
@@ -240,7 +240,7 @@ async function addDemoItems({ repository }: Storage, filesFolder: string): Promi
         description: 'Transcription',
         mimeType: 'text/plain',
         readers: null,
-        ...(await store.keep(path)),
+        ...(await files.keep(path)),
       }
       items.push({
         identifier: `demo/${at + 1}`,

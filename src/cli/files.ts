@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { percent } from '../admin/processes/processes.ts'
-import { createFileStore } from '../files/file-store.ts'
-import { sweep } from '../files/sweep.ts'
+import type { Files } from '../files/files.ts'
+import { openFiles } from '../files/open-files.ts'
 import { type VerifyReport, verify } from '../files/verify.ts'
 import type { Storage } from '../storage/storage.ts'
 import { asProcess, showProgress } from './long-work.ts'
@@ -19,7 +19,7 @@ export function filesCommand(): Command {
     .description('Read every file and compare it with its SHA-256.')
     .option('--json', 'print the report as JSON')
     .action(({ json }: { json?: boolean }) =>
-      withProgress('reading', (storage, folder, progress) =>
+      withProgress('reading', (storage, files, progress) =>
         asProcess(
           storage,
           { kind: 'verify', parameters: {} },
@@ -28,7 +28,7 @@ export function filesCommand(): Command {
               run.progress(percent(share))
               progress(share)
             }
-            return verify(createFileStore(folder), storage.repository, both, run.signal)
+            return verify(files, storage.repository, both, run.signal)
           },
           ({ checked, bytes, missing, damaged }) => ({
             ...{ checked, bytes },
@@ -48,9 +48,7 @@ export function filesCommand(): Command {
     )
     .option('--json', 'print the report as JSON')
     .action(({ json }: { json?: boolean }) =>
-      withProgress('cleaning', (storage, folder, progress) =>
-        sweep(folder, storage.repository, progress),
-      ).then(report =>
+      withProgress('cleaning', (_storage, files, progress) => files.sweep(progress)).then(report =>
         say(
           json
             ? JSON.stringify(report, null, 2)
@@ -64,12 +62,13 @@ export function filesCommand(): Command {
 
 function withProgress<T>(
   step: string,
-  work: (storage: Storage, folder: string, progress: (share: number) => void) => Promise<T>,
+  work: (storage: Storage, files: Files, progress: (share: number) => void) => Promise<T>,
 ): Promise<T> {
-  return withStore(async (storage, { filesFolder }) => {
+  return withStore(async (storage, config) => {
+    const files = await openFiles(config.files, storage.repository)
     const progress = showProgress()
     try {
-      return await work(storage, filesFolder, share => progress.update(step, share))
+      return await work(storage, files, share => progress.update(step, share))
     } finally {
       progress.stop()
     }

@@ -1,6 +1,6 @@
 import { clearUploads, uploadsIn } from '../admin/uploads/folder.ts'
 import type { Config } from '../config/config.ts'
-import { clearIncoming } from '../files/sweep.ts'
+import { openFiles } from '../files/open-files.ts'
 import { clearTemporaryFolders, hasEnded } from '../lib/process-ids.ts'
 import type { Processes } from '../storage/processes.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -12,7 +12,7 @@ const interval = 60_000
 /** Time in ms by which the clock may be behind before the operator is told. */
 const maxBehind = 60_000
 
-type KeptConfig = Pick<Config, 'eventsSize' | 'sessionLifetime' | 'uploads' | 'dataFolder' | 'filesFolder'>
+type KeptConfig = Pick<Config, 'eventsSize' | 'sessionLifetime' | 'uploads' | 'dataFolder' | 'files'>
 
 /**
  * Does the housekeeping of a store once a minute (T11, docs/decisions/0024), and at once.
@@ -23,11 +23,13 @@ export async function keepHouse(
     clock,
     identities,
     processes,
+    repository,
     sessions,
     trail,
-  }: Pick<Storage, 'clock' | 'identities' | 'processes' | 'sessions' | 'trail'>,
-  { eventsSize, sessionLifetime, uploads, dataFolder, filesFolder }: KeptConfig,
+  }: Pick<Storage, 'clock' | 'identities' | 'processes' | 'repository' | 'sessions' | 'trail'>,
+  { eventsSize, sessionLifetime, uploads, dataFolder, files: place }: KeptConfig,
 ): Promise<() => Promise<void>> {
+  const files = await openFiles(place, repository)
   let wasBehind = false
   let isOver = false
   let trailKept: Promise<void> = Promise.resolve()
@@ -42,7 +44,7 @@ export async function keepHouse(
     while (after !== undefined) after = await sessions.forget(clock.certain(), after)
     await tidyProcesses(processes, clock.certain())
     await clearUploads(uploadsIn(dataFolder), uploads.lifetime, clock.certain())
-    await clearIncoming(filesFolder)
+    await files.clearIncoming()
     clearTemporaryFolders()
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))

@@ -1,9 +1,8 @@
 import { basename, resolve } from 'node:path'
 import { Command } from 'commander'
 import { percent, unlisted } from '../admin/processes/processes.ts'
-import { createFileStore } from '../files/file-store.ts'
-import { claimFolder, OtherStore } from '../files/owner.ts'
-import { sweep } from '../files/sweep.ts'
+import { openFiles } from '../files/open-files.ts'
+import { OtherStore } from '../files/owner.ts'
 import { countsOf, type IngestReport, ingest } from '../items/ingest/ingest.ts'
 import { BadItem } from '../items/ingest/item.ts'
 import { openItems } from '../items/ingest/open-items.ts'
@@ -55,8 +54,9 @@ export function ingestCommand(): Command {
 
 async function run(folder: string, options: Options): Promise<void> {
   if (options.read !== undefined) parseReadRule(options.read)
-  await withStoreOrNew(async (storage, { filesFolder }) => {
+  await withStoreOrNew(async (storage, config) => {
     const { people, repository } = storage
+    const files = await openFiles(config.files, repository)
     const read = await readersOf(options, people)
     const groups = new Set((await people.listGroups()).map(({ name }) => name))
     const progress = showProgress()
@@ -67,10 +67,10 @@ async function run(folder: string, options: Options): Promise<void> {
       const work = async (run: Run) => {
         // The folder is claimed before anything is added, so that leftovers of a killed run belong to this
         // store, too.
-        const isOwn = options.dryRun || (await claimFolder(filesFolder, repository))
+        const isOwn = options.dryRun || (await files.claim())
         const report = await ingest(items, {
           repository,
-          files: createFileStore(filesFolder),
+          files,
           read,
           event: commandEvent('item.add'),
           dryRun: options.dryRun ?? false,
@@ -90,9 +90,8 @@ async function run(folder: string, options: Options): Promise<void> {
             progress.update('ingesting', share)
           },
         })
-        if (!isOwn) progress.note(`carrel: ${new OtherStore(filesFolder).message}`)
-        else if (!report.dryRun)
-          await sweep(filesFolder, repository, share => progress.update('cleaning', share))
+        if (!isOwn) progress.note(`carrel: ${new OtherStore(files.place).message}`)
+        else if (!report.dryRun) await files.sweep(share => progress.update('cleaning', share))
         return report
       }
       // A dry run writes nothing, not even that it ran.

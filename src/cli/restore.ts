@@ -3,7 +3,8 @@ import { openToRead } from '../admin/backup/folder.ts'
 import { type RestoreReport, restore } from '../admin/backup/restore.ts'
 import { openStream } from '../admin/backup/stream.ts'
 import { type Config, toConfig } from '../config/config.ts'
-import { claimFolder } from '../files/owner.ts'
+import { placeText } from '../config/files-place.ts'
+import { openFiles } from '../files/open-files.ts'
 import type { ExposedEntity } from '../storage/copy/snapshot.ts'
 import { Failure } from './failures.ts'
 import { givenPath } from './given-path.ts'
@@ -44,13 +45,15 @@ export function restoreCommand(): Command {
         )
         progress.stop()
         // The restored store opens, and owns the folder of files from now on.
-        const ownsFiles = await withStore(({ repository }) => claimFolder(config.filesFolder, repository))
+        const ownsFiles = await withStore(async ({ repository }) =>
+          (await openFiles(config.files, repository)).claim(),
+        )
         const { name, manifest } = report
         const { contents, lost, exposed } = manifest
         sayResult(json, { name, contents, lost, exposed }, describe(report, config, keepSessions === true))
         if (!ownsFiles)
           throw new Failure(
-            `the store was restored, but ${config.filesFolder} has got another owner meanwhile, so no files can be added`,
+            `the store was restored, but ${placeText(config.files)} has got another owner meanwhile, so no files can be added`,
           )
       } finally {
         progress.stop()
@@ -61,7 +64,7 @@ export function restoreCommand(): Command {
 function describe({ name, manifest }: RestoreReport, config: Config, keptSessions: boolean): string {
   const { contents, lost, exposed } = manifest
   return [
-    `Restored ${name} into ${placeOf(config)}: ${contents.count.toLocaleString('en')} files in ${config.filesFolder}.`,
+    `Restored ${name} into ${placeOf(config)}: ${contents.count.toLocaleString('en')} files in ${placeText(config.files)}.`,
     ...lost.map(
       ({ sha256, files }) =>
         `Not in the backup, because the store had lost it: ${sha256} of ${files.map(printable).join('; ')}`,

@@ -51,9 +51,7 @@ export function serveCommand(): Command {
           served.release()
         })
         // The demo is added only once the service listens: a start that fails adds nothing to the store.
-        const created = demo
-          ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
-          : undefined
+        const created = demo ? await (await import('./demo.ts')).createDemo(storage, config.files) : undefined
         announceReady(config)
         if (served.others > 0) announceOthers(config)
         if (demo) await inviteAdministrator(config, storage)

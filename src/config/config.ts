@@ -3,6 +3,7 @@ import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
+import { type FilesPlace, filesPlace } from './files-place.ts'
 import { type Look, lookOf, type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
@@ -16,8 +17,7 @@ import { type Environment, readValues } from './values.ts'
 export type Config = Readonly<{
   database: DatabaseConfig
   dataFolder: string
-  /** Folder of the contents of bitstreams; nodes of one service share it. */
-  filesFolder: string
+  files: FilesPlace
   /** Maximum size of all files together in bytes; null for no limit. */
   filesQuota: number | null
   filesSentBy: FilesSentBy
@@ -140,11 +140,13 @@ export function toConfig(env: Environment): Config {
   const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
   const trustedProxies = value('CARREL_TRUSTED_PROXIES') ?? []
   const filesSentBy = required('CARREL_FILES_SENT_BY')
-  // Any other client would get a header in place of the file.
-  if (filesSentBy.kind !== 'carrel' && trustedProxies.length === 0)
-    throw new ConfigError(
-      'CARREL_FILES_SENT_BY: set CARREL_TRUSTED_PROXIES to the address of the proxy as well',
-    )
+  const pathStyle = value('CARREL_FILES_PATH_STYLE')
+  const files = filesPlace(value('CARREL_FILES') ?? join(dataFolder, 'files'), {
+    endpoint: value('CARREL_FILES_ENDPOINT'),
+    region: value('CARREL_FILES_REGION'),
+    pathStyle: pathStyle === null ? null : pathStyle === 'true',
+  })
+  refuseSender(filesSentBy, files, trustedProxies)
   const { methods, singleSignOn } = readSignOn(structured.singleSignOn, {
     file: env.CARREL_CONFIG ?? '',
     env,
@@ -160,7 +162,7 @@ export function toConfig(env: Environment): Config {
     database,
     dataFolder,
     filesQuota: inBytes(value('CARREL_FILES_QUOTA')),
-    filesFolder: resolve(value('CARREL_FILES') ?? join(dataFolder, 'files')),
+    files,
     filesSentBy,
     host: required('CARREL_HOST'),
     port,
@@ -216,6 +218,25 @@ export function toConfig(env: Environment): Config {
 const megabyte = 1024 * 1024
 const inBytes = (megabytes: number | null) => (megabytes === null ? null : megabytes * megabyte)
 const absolute = (folder: string | null) => (folder === null ? null : resolve(folder))
+
+function refuseSender({ kind }: FilesSentBy, files: FilesPlace, trustedProxies: readonly string[]): void {
+  if (kind === 'carrel') return
+  if (kind === 'redirect') {
+    if (files.kind === 'bucket') return
+    throw new ConfigError(
+      'CARREL_FILES_SENT_BY: redirect needs a bucket; set CARREL_FILES to s3://bucket/prefix',
+    )
+  }
+  if (files.kind === 'bucket')
+    throw new ConfigError(
+      'CARREL_FILES_SENT_BY: a proxy sends files from a folder; for a bucket, it is carrel or redirect',
+    )
+  // Any other client would get a header in place of the file.
+  if (trustedProxies.length === 0)
+    throw new ConfigError(
+      'CARREL_FILES_SENT_BY: set CARREL_TRUSTED_PROXIES to the address of the proxy as well',
+    )
+}
 
 /**
  * Limits the event loops to those that can share the port and the connections to the database

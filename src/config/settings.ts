@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { isFilesPlace } from './files-place.ts'
 
 /** A setting (D3): what it takes, its default, and how it is parsed. */
 export interface Setting<T> {
@@ -80,17 +81,19 @@ const isDomain = (text: string) => /^[\w-]+(\.[\w-]+)+$/.test(text)
 export const isPlaceholder = (secret: string): boolean => /^\s*\$\{[^}]*\}\s*$/.test(secret)
 
 /**
- * The sender of the contents of files (F4): Carrel, or the proxy in front of it, which learns the file from a
- * header.
+ * The sender of the contents of files (F4): Carrel, the proxy in front of it, which learns the file from a
+ * header, or the bucket.
  */
 export type FilesSentBy =
   | Readonly<{ kind: 'carrel' }>
   /** `location` is an internal location of the proxy, with a slash at both ends. */
   | Readonly<{ kind: 'x-accel-redirect'; location: string }>
   | Readonly<{ kind: 'x-sendfile' }>
+  /** The bucket, at an address that is signed for a short time. */
+  | Readonly<{ kind: 'redirect' }>
 
 const filesSentBy = (text: string): FilesSentBy | undefined => {
-  if (text === 'carrel' || text === 'x-sendfile') return { kind: text }
+  if (text === 'carrel' || text === 'x-sendfile' || text === 'redirect') return { kind: text }
   const location = /^x-accel-redirect:((?:\/[\w-][\w.~-]*)+\/)$/.exec(text)?.[1]
   return location === undefined ? undefined : { kind: 'x-accel-redirect', location }
 }
@@ -99,9 +102,24 @@ const filesSentBy = (text: string): FilesSentBy | undefined => {
 export const settings = {
   CARREL_DATA: setting('a folder', './data', text => text || undefined),
   CARREL_FILES: setting(
-    'the folder of files, which all nodes share (not set: files in CARREL_DATA)',
+    'the place of files, which all nodes share: a folder, or a bucket as s3://bucket/prefix (not set: files in CARREL_DATA)',
     null,
-    text => text || undefined,
+    text => (text !== '' && isFilesPlace(text) ? text : undefined),
+  ),
+  CARREL_FILES_ENDPOINT: setting(
+    'http(s):// address of the server of the bucket (not set: that of Amazon)',
+    null,
+    httpUrl,
+  ),
+  CARREL_FILES_REGION: setting(
+    'region of the bucket, such as eu-central-1 (not set: as AWS_REGION or the file of the AWS tools says, else us-east-1)',
+    null,
+    text => (/^[\w-]{1,64}$/.test(text) ? text : undefined),
+  ),
+  CARREL_FILES_PATH_STYLE: setting(
+    'true if the bucket is in the path of addresses, false if in their host (not set: true with CARREL_FILES_ENDPOINT)',
+    null,
+    oneOf('true', 'false'),
   ),
   CARREL_FILES_QUOTA: setting(
     'how many megabytes all files may have together, 1 to 1000000000; files that are sent beyond are refused (not set: no limit)',
@@ -109,7 +127,7 @@ export const settings = {
     wholeNumber(1, 1_000_000_000),
   ),
   CARREL_FILES_SENT_BY: setting(
-    'carrel, or what the reverse proxy understands: x-sendfile, or x-accel-redirect and an internal location of its own, such as x-accel-redirect:/carrel-files/',
+    'carrel; redirect for a bucket that sends them itself; or what the reverse proxy understands: x-sendfile, or x-accel-redirect and an internal location of its own, such as x-accel-redirect:/carrel-files/',
     'carrel',
     filesSentBy,
   ),

@@ -11,7 +11,7 @@ interface Parts {
   /** Rejects when the store does not answer. */
   readonly ping: () => Promise<void> | void
   /** Rejects when the folder of files is lost. */
-  readonly requireFolder: () => Promise<void>
+  readonly requireFiles: () => Promise<void>
   readonly loops: () => { readonly running: number; readonly wanted: number; readonly replaced: number }
   /** The kind of database: `embedded` or `postgres`. */
   readonly engine: string
@@ -26,7 +26,7 @@ type Status = { readonly status: 'UP' | 'DOWN'; readonly details: Readonly<Recor
  */
 export function actuatorRoutes(
   app: FastifyInstance,
-  { addresses, ping, requireFolder, loops, engine }: Parts,
+  { addresses, ping, requireFiles, loops, engine }: Parts,
 ): void {
   const here = addresses.api.replace(/\/api$/, '/actuator')
   const statusOf = async (check: () => Promise<void> | void, details: Status['details']): Promise<Status> => {
@@ -53,7 +53,7 @@ export function actuatorRoutes(
       const { running, wanted, replaced } = loops()
       const components = {
         store: await statusOf(ping, { engine }),
-        files: await statusOf(requireFolder, {}),
+        files: await statusOf(requireFiles, {}),
         workers: {
           status: running < wanted ? 'UP_WITH_ISSUES' : 'UP',
           details: { running, wanted, replaced },

@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { openRightTo, reads } from '../http/access.ts'
 import { turnOf } from '../http/connection.ts'
@@ -16,6 +15,7 @@ import { admits, today } from '../model/readers.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { FileStore } from './file-store.ts'
 import type { HandOver } from './hand-over.ts'
+import type { Opened } from './opened.ts'
 import { presentation } from './presentation.ts'
 import { type ByteRange, readRanges } from './ranges.ts'
 import { type Body, createPieceReader, partialBody, wholeBody } from './read-pieces.ts'
@@ -97,7 +97,7 @@ export function contentRoutes(
   }
 
   /** @throws Error if the file is missing or has another size, which is a fault of the service */
-  async function openFile({ sha256, size }: Bitstream): Promise<FileHandle> {
+  async function openFile({ sha256, size }: Bitstream): Promise<Opened> {
     const file = await files.open(sha256).catch(error => {
       if (!outOfDescriptors.has(error.code)) throw error
       throw new Problem('busy', 'Too many files are open. Retry in a moment.', {
@@ -106,10 +106,9 @@ export function contentRoutes(
       })
     })
     if (!file) throw new Error(`the content ${sha256} is missing; \`carrel files verify\` lists all that are`)
-    const found = await file.stat()
-    if (found.size === size) return file
+    if (file.size === size) return file
     await file.close()
-    throw new Error(`the content ${sha256} has ${found.size} bytes instead of ${size}`)
+    throw new Error(`the content ${sha256} has ${file.size} bytes instead of ${size}`)
   }
 
   async function answer(request: FastifyRequest, reply: FastifyReply, uuid: string): Promise<FastifyReply> {

@@ -16,13 +16,14 @@ import { gather } from '../lib/gather.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
 import { type Layout, layoutOf, modesIn, restoreOrphan, syncFolder, temporaryIn, touch } from './layout.ts'
+import { type Opened, openedFile, type Readable, readThrough, readWhole } from './opened.ts'
 
 /** Contents of bitstreams by their SHA-256. Each content is stored once, however many bitstreams have it. */
 export interface FileStore {
   /** Stores a copy of the file at this path under its SHA-256. It is on disk when the promise resolves. */
   keep(path: string): Promise<Content>
   /** Like `keep`, for an open file, which is read from its start and stays open. */
-  keepOpened(source: FileHandle): Promise<Content>
+  keepOpened(source: Opened): Promise<Content>
   /**
    * Like `keep`, without a copy if the file is on the same file system: it gets another name. It must not
    * change any more, and the owner of the old name removes that.
@@ -39,7 +40,7 @@ export interface FileStore {
    */
   holds(content: Content): Promise<boolean>
   /** Opens the content for reading. @returns undefined if it is missing */
-  open(sha256: string): Promise<FileHandle | undefined>
+  open(sha256: string): Promise<Opened | undefined>
   /**
    * The path of the content in the folder, for another program that reads it.
    * @returns undefined unless it is in its place with the right size; `open` may still find it elsewhere
@@ -133,9 +134,9 @@ export function createFileStore(folder: string): FileStore {
     }
   }
 
-  async function keepOpened(source: FileHandle): Promise<Content> {
-    if ((await source.stat()).size > smallFile) return putNew(file => copy(source, file))
-    const bytes = await source.readFile()
+  async function keepOpened(source: Opened): Promise<Content> {
+    if (source.size > smallFile) return putNew(file => copy(source, file))
+    const bytes = await readWhole(source)
     const content: Content = { sha256: hash('sha256', bytes), size: bytes.length }
     if ((await holds(content)) && (await hasBytes(content, bytes))) return content
     return putNew(async file => {
@@ -149,7 +150,7 @@ export function createFileStore(folder: string): FileStore {
     keepOpened,
     receive: pieces => putNew(file => writeThrough(pieces, file)),
     keep: async path => {
-      const source = await open(path)
+      const source = await openedFile(await open(path))
       try {
         return await keepOpened(source)
       } finally {
@@ -160,7 +161,9 @@ export function createFileStore(folder: string): FileStore {
       const source = await open(path)
       try {
         const isSmall = (await source.stat()).size <= smallFile
-        return (isSmall ? undefined : await linkNew(path, source)) ?? (await keepOpened(source))
+        return (
+          (isSmall ? undefined : await linkNew(path, source)) ?? (await keepOpened(await openedFile(source)))
+        )
       } finally {
         await source.close()
       }
@@ -175,43 +178,19 @@ export function createFileStore(folder: string): FileStore {
       // A sweep or an ingest may move the content from one path to the other while it is looked for.
       for (const path of [place, layout.orphanOf(sha256), place]) {
         const file = await unlessMissing(open(path))
-        if (file) return file
+        if (file) return openedFile(file)
       }
       // A sweep that was going to delete the content was killed, or is about to find that it is in use.
       const names = (await unlessMissing(readdir(layout.orphans))) ?? []
       const doomed = names.find(name => name.startsWith(`${sha256}.`))
-      return doomed === undefined ? undefined : unlessMissing(open(`${layout.orphans}/${doomed}`))
+      const file = doomed === undefined ? undefined : await unlessMissing(open(`${layout.orphans}/${doomed}`))
+      return file && openedFile(file)
     },
   }
 }
 
-const copy = (from: FileHandle, to: FileHandle): Promise<Content> =>
+const copy = (from: Readable, to: FileHandle): Promise<Content> =>
   readThrough(from, chunk => to.writeFile(chunk))
-
-/**
- * Hashes a file by reading it to its end into one buffer. A stream would make a buffer for each piece, and
- * these become garbage faster than they are collected.
- * @param take receives each chunk, which is overwritten afterwards
- */
-export async function readThrough(
-  file: FileHandle,
-  take?: (chunk: Buffer) => Promise<void>,
-): Promise<Content> {
-  const sum = createHash('sha256')
-  const buffer = Buffer.allocUnsafeSlow(readAtOnce)
-  for (let size = 0; ; ) {
-    const { bytesRead } = await file.read(buffer, 0, readAtOnce, size)
-    if (bytesRead === 0) return { sha256: sum.digest('hex'), size }
-    const chunk = buffer.subarray(0, bytesRead)
-    const taking = take?.(chunk)
-    sum.update(chunk)
-    await taking
-    size += bytesRead
-  }
-}
-
-/** Size of the buffer in bytes. */
-const readAtOnce = 256 * 1024
 
 /** Hashes pieces while they are written. */
 async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Promise<Content> {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { networkOf } from '../authn/special-groups.ts'
 import type { Config } from '../config/config.ts'
+import { folderOf } from '../config/files-place.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import type { ByteRange } from './ranges.ts'
 
@@ -32,11 +33,11 @@ const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 
 /** @returns undefined if Carrel sends every file itself */
 export function createHandOver({
-  filesFolder,
+  files,
   filesSentBy,
   trustedProxies,
-}: Pick<Config, 'filesFolder' | 'filesSentBy' | 'trustedProxies'>): HandOver | undefined {
-  if (filesSentBy.kind === 'carrel') return undefined
+}: Pick<Config, 'files' | 'filesSentBy' | 'trustedProxies'>): HandOver | undefined {
+  if (filesSentBy.kind === 'carrel' || filesSentBy.kind === 'redirect') return undefined
   const isProxy = networkOf(trustedProxies)
   return {
     suits: ({ method, headers, socket }, wanted) => {
@@ -54,7 +55,7 @@ export function createHandOver({
       // Apache could take a path relative to the folder, but it looks beside the backend's address first, and
       // gives up. It decodes the value.
       if (filesSentBy.kind === 'x-sendfile')
-        return { ...own, 'x-sendfile': encodeURI(join(filesFolder, path)) }
+        return { ...own, 'x-sendfile': encodeURI(join(folderOf(files), path)) }
       // nginx adds its own header to a whole file, and none to a part.
       const { 'accept-ranges': _, ...others } = own
       return {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
 import { free as freeNow } from '../http/send-pieces.ts'
 import type { Counter } from '../lib/counter.ts'
+import type { Opened } from './opened.ts'
 import type { ByteRange } from './ranges.ts'
 
 /**
@@ -45,7 +45,7 @@ export interface PieceReader {
  * buffers to the garbage collector, and end without an error if the file has become shorter.
  * @param largePieces counts the large pieces of all transfers
  */
-export function createPieceReader(file: FileHandle, largePieces: Counter): PieceReader {
+export function createPieceReader(file: Pick<Opened, 'read' | 'expect'>, largePieces: Counter): PieceReader {
   const own = new Set<ArrayBufferLike>()
   const spare: ArrayBuffer[] = []
   let counted = 0
@@ -109,6 +109,7 @@ export function createPieceReader(file: FileHandle, largePieces: Counter): Piece
   return {
     async *read({ start, end }) {
       let ahead: Promise<Buffer<ArrayBuffer>> | undefined
+      file.expect(end)
       try {
         for (let at = start; at <= end; ) {
           const piece = await (ahead ?? readAt(at, end))

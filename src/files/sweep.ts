@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeFolder } from '../lib/durable-names.ts'
 import { isLeftOver } from '../lib/process-ids.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
-import type { Repository } from '../storage/repository.ts'
+import type { FilesStore, SweepReport } from './files.ts'
 import {
   graceMilliseconds,
   isSha256,
@@ -15,17 +15,7 @@ import {
   touch,
   uniqueName,
 } from './layout.ts'
-import { claimFolder, OtherStore } from './owner.ts'
-
-interface SweepReport {
-  /** Contents that nothing refers to, moved to `orphans/` by this sweep. */
-  readonly setAside: number
-  /** Contents that are referred to again, moved back from `orphans/`. */
-  readonly broughtBack: number
-  readonly deleted: number
-  /** Half-written files of interrupted ingests, removed. */
-  readonly leftovers: number
-}
+import { claimFiles, OtherStore, ownedFolder } from './owner.ts'
 
 /**
  * Removes contents that no bitstream has, while ingests run. Between the query to the store and the deletion,
@@ -46,7 +36,7 @@ interface SweepReport {
  */
 export async function sweep(
   folder: string,
-  store: Pick<Repository, 'storeId' | 'copiedFrom' | 'contents' | 'contentsInUse'>,
+  store: FilesStore,
   progress: (share: number) => void = () => {},
   now: number = Date.now(),
 ): Promise<SweepReport> {
@@ -61,7 +51,7 @@ export async function sweep(
   }
   const report = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
   if (!(await unlessMissing(stat(folder)))) return report
-  if (!(await claimFolder(folder, store))) throw new OtherStore(folder)
+  if (!(await claimFiles(ownedFolder(folder), store))) throw new OtherStore(folder)
 
   report.leftovers = await clearIncoming(folder, now)
 

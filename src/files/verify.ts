@@ -1,6 +1,7 @@
 import type { Content } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
-import { type FileStore, readThrough } from './file-store.ts'
+import type { FileStore } from './file-store.ts'
+import { readThrough } from './opened.ts'
 
 export interface VerifyReport {
   readonly checked: number

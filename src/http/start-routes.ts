@@ -10,7 +10,7 @@ interface Parts {
   /** Rejects when the store does not answer. */
   readonly ping: () => Promise<void> | void
   /** Rejects when the folder of files is lost. */
-  readonly requireFolder: () => Promise<void>
+  readonly requireFiles: () => Promise<void>
   readonly loops: Limits['loops']
 }
 
@@ -21,13 +21,13 @@ const route = contractsIn(() => import('./start-contracts.ts'))
  * opened, and the folder of files is there; otherwise 503 (D5). While a worker is being replaced, the answer
  * says how many run.
  */
-export function healthRoutes(app: FastifyInstance, { ping, requireFolder, loops }: Parts): void {
+export function healthRoutes(app: FastifyInstance, { ping, requireFiles, loops }: Parts): void {
   routesOf(app).get('/health/live', route('showLiveness', outside()), async () => ({
     status: 'live',
   }))
   routesOf(app).get('/health/ready', route('showReadiness', outside()), async () => {
     await ping()
-    await requireFolder().catch(cause => {
+    await requireFiles().catch(cause => {
       throw new Problem('store-unavailable', 'The folder of files is missing or empty. The log says where.', {
         headers: { 'retry-after': '5' },
         cause,

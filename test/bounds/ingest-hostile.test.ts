@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
+import { folderOf } from '../../src/config/files-place.ts'
 import { maxReadersBytes } from '../../src/model/items.ts'
 import {
   assertCounts,
@@ -195,7 +196,7 @@ test('--dry-run names the items that would be changed, and so does the report', 
 
 test('a command on another store removes no files of this one, and says so', async t => {
   const service = await startService(t)
-  const files = service.config.filesFolder
+  const files = folderOf(service.config.files)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 3)
   assertCounts(await ingest(service.dataFolder, source), { added: 3 })
   const contents = filesIn(files)

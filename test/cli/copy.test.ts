@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { folderOf } from '../../src/config/files-place.ts'
 import { assertCounts, filesIn, ingest, withoutBar, writeLetters } from '../support/data/archives.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { carrel, type Finished } from '../support/service/process.ts'
@@ -114,7 +115,7 @@ test('D2 a password on the command line is refused; PGPASSWORD and --password-fi
 
 test('D2 until a copy is finished the folder of files stays with the embedded store, then it is the copy’s', async t => {
   const old = await storeWithFiles(t)
-  const files = old.config.filesFolder
+  const files = folderOf(old.config.files)
   const url = await createDatabase(t)
   const steps = assertDone(await copy(old.dataFolder, url))
   for (const step of [`CARREL_FILES to ${files}.`, '`carrel copy --finish`'])
@@ -161,7 +162,7 @@ test('D2 --finish is refused for what is no copy, and for the folder of a third 
   const old = await storeWithFiles(t)
   assertRefused(await carrel(old.dataFolder, ['copy', '--finish']), 1, /CARREL_DATABASE_URL/)
   const fresh = await createDatabase(t)
-  const files = old.config.filesFolder
+  const files = folderOf(old.config.files)
   const owner = readFileSync(join(files, 'store'), 'utf8')
   const now = temporaryFolder(t, 'sqlite')
   await startService(t, { dataFolder: now, env: { CARREL_DATABASE_URL: fresh } })
@@ -171,7 +172,7 @@ test('D2 --finish is refused for what is no copy, and for the folder of a third 
   const url = await createDatabase(t)
   assertDone(await copy(old.dataFolder, url))
   const third = await storeWithFiles(t)
-  assertRefused(await finish(url, third.config.filesFolder), 1, /belongs to another store/)
+  assertRefused(await finish(url, folderOf(third.config.files)), 1, /belongs to another store/)
   assert.equal(readFileSync(join(files, 'store'), 'utf8'), owner)
   const { store } = JSON.parse(assertDone(await finish(url, files))) as { store: string }
   assert.equal(readFileSync(join(files, 'store'), 'utf8'), `${store}\n`)

@@ -4,6 +4,7 @@ import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
+import { folderOf } from '../../src/config/files-place.ts'
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { exchange, head, openSocket } from '../support/clients/raw.ts'
@@ -565,10 +566,9 @@ test('F1 of pipelined requests on one connection, one has its file open at a tim
   const { bitstreams } = await putItem(service, 'test/2', everybody, [{ name: 'large.bin', content }])
   const path = contentOf(bitstreams[0] ?? { uuid: '' })
   const socket = openSocket(service.address)
-  socket.pause()
-  socket.on('error', () => {})
+  socket.on('error', () => {}).pause()
   socket.write(`GET ${path} HTTP/1.1\r\nHost: service.test\r\n\r\n`.repeat(300))
-  const open = () => openIn(service.config.filesFolder)
+  const open = () => openIn(folderOf(service.config.files))
   await until('an open file', open, count => count > 0)
   // When a later request is answered, the pipelined ones have been read.
   for (let n = 0; n < 10; n++) await service.client().get('/api')
@@ -591,7 +591,7 @@ const openIn = (folder: string): number =>
 test('E2 a content that is missing or damaged is a fault with an id, not half a file', async t => {
   const { service, open, readers, ruth, stranger } = await start(t)
   const sha256 = createHash('sha256').update(text).digest('hex')
-  const file = join(service.config.filesFolder, sha256.slice(0, 2), sha256.slice(2, 4), sha256)
+  const file = join(folderOf(service.config.files), sha256.slice(0, 2), sha256.slice(2, 4), sha256)
   truncateSync(file, 5)
   await assertProblem(await stranger.get(open), 500, 'internal-error')
   rmSync(file)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { folderOf } from '../../src/config/files-place.ts'
 import {
   assertCounts,
   dublinCore,
@@ -104,7 +105,7 @@ test("DSpace's item folders are added with metadata, files, bundles, permissions
     two?.readers.toSorted((a, b) => (a.reader < b.reader ? -1 : 1)),
     [{ reader: 'anonymous', from: '2030-01-01' }, { reader: 'eperson' }],
   )
-  const folder = service.config.filesFolder
+  const folder = folderOf(service.config.files)
   assert.deepEqual(
     filesIn(folder),
     ['jpg', 'pdf', 'license', 'text', 'tif'].map(content => pathOf(sha256(content))).toSorted(),
@@ -413,7 +414,7 @@ test('--dry-run says what would happen and what is wrong, and writes nothing', a
   assert.equal(report.dryRun, true)
   assertCounts(report, { added: 2, failed: 1 })
   assert.equal((await itemsIn(service)).size, 0)
-  assert.throws(() => filesIn(service.config.filesFolder), /ENOENT/)
+  assert.throws(() => filesIn(folderOf(service.config.files)), /ENOENT/)
   const finished = await carrel(service.dataFolder, ['ingest', source, '--dry-run'])
   assert.equal(
     finished.stdout,
@@ -425,7 +426,7 @@ test('--dry-run says what would happen and what is wrong, and writes nothing', a
 
 test('files verify names contents that are missing or damaged, and an ingest restores them', async t => {
   const service = await startService(t)
-  const folder = service.config.filesFolder
+  const folder = folderOf(service.config.files)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 3)
   assertCounts(await ingest(service.dataFolder, source), { added: 3 })
   const verify = async () => {

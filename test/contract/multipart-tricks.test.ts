@@ -3,6 +3,7 @@ import { globSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { folderOf } from '../../src/config/files-place.ts'
 import { newItem, read } from '../support/data/editing.ts'
 import { testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
@@ -25,7 +26,7 @@ async function started(t: TestContext) {
     return { status: response.status, text: await response.text() }
   }
   const names = async () => ((await read(admin, path))._embedded.bitstreams ?? []).map(one => one.name)
-  const incoming = () => globSync(join(service.config.filesFolder, 'incoming/*'))
+  const incoming = () => globSync(join(folderOf(service.config.files), 'incoming/*'))
   return { service, admin, path, send, names, incoming }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { folderOf } from '../../src/config/files-place.ts'
 import type { Client } from '../support/clients/client.ts'
 import { change, changeTo, newItem, read, replaceContent, statusOf, upload } from '../support/data/editing.ts'
 import { test } from '../support/service/engines.ts'
@@ -61,7 +62,7 @@ test('I16 the content of a file is replaced, and everything else of it stays', a
     bundle._embedded.bitstreams?.map(({ name }) => name),
     ['a.txt', 'other.txt'],
   )
-  assert.deepEqual(readdirSync(join(service.config.filesFolder, 'incoming')), [])
+  assert.deepEqual(readdirSync(join(folderOf(service.config.files), 'incoming')), [])
 })
 
 test('I16 with replaceName the file is called as what was sent, unless another one is', async t => {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { folderOf } from '../../src/config/files-place.ts'
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
 import { anyEperson, contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { test, testOn } from '../support/service/engines.ts'
@@ -168,7 +169,7 @@ onceTest(
   'F4 E2 a content that is set aside is sent by Carrel; a damaged or missing one is a fault',
   async t => {
     const { service, open, sha256, path } = await start(t)
-    const { filesFolder } = service.config
+    const filesFolder = folderOf(service.config.files)
     const place = join(filesFolder, path)
     renameSync(place, join(filesFolder, 'orphans', sha256))
     const response = await ask(service, open, {})

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { folderOf } from '../../src/config/files-place.ts'
 import { change, changeTo, newItem, read, statusOf, upload } from '../support/data/editing.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
@@ -70,7 +71,7 @@ test('I7 a file that is sent in a form is kept by its SHA-256, and read back as 
     ((await read(admin, `${path}/format`)) as unknown as { mimetype: string }).mimetype,
     'application/pdf',
   )
-  assert.deepEqual(readdirSync(join(service.config.filesFolder, 'incoming')), [])
+  assert.deepEqual(readdirSync(join(folderOf(service.config.files), 'incoming')), [])
   // Without properties, the bitstream gets the file's name without its path.
   const plain = await upload(admin, item.bundle, { name: '../../etc/notes.txt', content: '' })
   assert.deepEqual([plain.status, plain.body.name, plain.body.sizeBytes], [201, 'notes.txt', 0])
@@ -133,7 +134,7 @@ test('I8 a file larger than it may be, or more than all may have, is refused and
   assert.equal((await send('c', 4 * megabyte)).status, 413)
   assert.equal((await send('d', megabyte)).status, 201)
   assert.equal((await send('e', 1)).status, 507)
-  assert.deepEqual(readdirSync(join(service.config.filesFolder, 'incoming')), [])
+  assert.deepEqual(readdirSync(join(folderOf(service.config.files), 'incoming')), [])
   const [first] =
     (await read(admin, `/api/core/bundles/${item.bundle}/bitstreams`))._embedded.bitstreams ?? []
   assert.equal((await change(admin, 'delete', `/api/core/bitstreams/${first?.uuid}`)).status, 204)

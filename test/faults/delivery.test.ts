@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { graceToFinish } from '../../src/cli/listen.ts'
+import { folderOf } from '../../src/config/files-place.ts'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
 import {
@@ -64,7 +65,7 @@ async function start(
   let filesFolder = ''
   await t.test('prepare', async prepare => {
     const service = await startService(prepare, { dataFolder })
-    filesFolder = service.config.filesFolder
+    filesFolder = folderOf(service.config.files)
     await service.addEperson(email)
     const { bitstreams } = await putItem(service, 'test/1', everybody, [
       { name: 'shared.bin', content, readers: anyEperson },

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test as testOnce } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { folderOf } from '../../src/config/files-place.ts'
 import { sweep } from '../../src/files/sweep.ts'
 import {
   assertCounts,
@@ -65,7 +66,7 @@ const contentsIn = (folder: string) =>
 
 test('an ingest that is killed again and again continues when repeated, and adds everything once', async t => {
   const service = await startService(t)
-  const folder = service.config.filesFolder
+  const folder = folderOf(service.config.files)
   const text = (at: number) => `letter ${at}`
   const source = writeLetters(join(temporaryFolder(t), 'letters'), count, text)
   const env = await storeSettings(service.dataFolder)
@@ -110,7 +111,7 @@ test('an ingest that is killed again and again continues when repeated, and adds
 
 test('sweeps that consider everything old lose nothing of a concurrent ingest', async t => {
   const service = await startService(t)
-  const folder = service.config.filesFolder
+  const folder = folderOf(service.config.files)
   const { repository } = service.storage
   const source = writeLetters(join(temporaryFolder(t), 'letters'), fewer)
   let over = false

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
+import { folderOf } from '../../src/config/files-place.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { testOn } from '../support/service/engines.ts'
 import { carrel, serve } from '../support/service/process.ts'
@@ -21,7 +22,7 @@ testOn(
     mkdirSync(temporary)
     const env = { TMPDIR: temporary }
     const program = new URL('../support/service/unfinished.ts', import.meta.url).pathname
-    const child = spawn(process.execPath, [program, dataFolder, config.filesFolder], {
+    const child = spawn(process.execPath, [program, dataFolder, folderOf(config.files)], {
       env: { ...process.env, ...env },
       stdio: 'inherit',
     })
@@ -30,7 +31,7 @@ testOn(
       child.kill('SIGKILL')
       await ended
     })
-    const incoming = join(config.filesFolder, 'incoming')
+    const incoming = join(folderOf(config.files), 'incoming')
     const entities = join(dataFolder, 'entities')
     const namesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder) : [])
     const left = () => [

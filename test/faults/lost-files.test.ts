@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
+import { folderOf } from '../../src/config/files-place.ts'
 import { bearerOf, Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import type { Event } from '../support/data/events.ts'
@@ -393,7 +394,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
         const answer = await fetch(`${service.address}/health/ready`)
         return { status: answer.status, text: await answer.text() }
       }
-      const { filesFolder } = service.config
+      const filesFolder = folderOf(service.config.files)
       assert.equal((await ready()).status, 200)
       await addItem(service, { identifier: 'one', files: [{ name: 'one.txt', content: 'one' }] })
       assert.equal((await ready()).status, 200)

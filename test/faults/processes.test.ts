@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { tidyProcesses } from '../../src/cli/housekeeping.ts'
+import { folderOf } from '../../src/config/files-place.ts'
 import type { ProcessState } from '../../src/model/processes.ts'
 import { Client } from '../support/clients/client.ts'
 import { everybody, putItem } from '../support/data/repository.ts'
@@ -48,7 +49,7 @@ async function checking(t: TestContext) {
   const { bitstreams } = await putItem(first, 'one', everybody, [{ name: 'a.txt' }])
   await first.stop()
   const sha256 = bitstreams[0]?.sha256 ?? ''
-  const path = join(first.config.filesFolder, sha256.slice(0, 2), sha256.slice(2, 4), sha256)
+  const path = join(folderOf(first.config.files), sha256.slice(0, 2), sha256.slice(2, 4), sha256)
   rmSync(path)
   execFileSync('mkfifo', [path])
   const start = () => serve(t, first.dataFolder, { env: { CARREL_WORKERS: '2' } })

@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileStore } from '../../src/files/file-store.ts'
+import { readWhole } from '../../src/files/opened.ts'
 import { filesIn } from '../support/data/archives.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
@@ -33,7 +34,7 @@ function prepare(t: TestContext) {
   const read = async (hash: string) => {
     const file = await store.open(hash)
     try {
-      return file && (await file.readFile('utf8'))
+      return file && (await readWhole(file)).toString()
     } finally {
       await file?.close()
     }

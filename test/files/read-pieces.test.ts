@@ -4,6 +4,7 @@ import { truncateSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { openedFile } from '../../src/files/opened.ts'
 import { createPieceReader, type PieceReader } from '../../src/files/read-pieces.ts'
 import { createCounter } from '../../src/lib/counter.ts'
 import { temporaryFolder } from '../support/service/service.ts'
@@ -21,7 +22,7 @@ function fileOf(t: TestContext): string {
 }
 
 async function readerOf(t: TestContext, path: string): Promise<PieceReader> {
-  const file = await open(path)
+  const file = await openedFile(await open(path))
   const reader = createPieceReader(file, largePieces)
   t.after(async () => {
     reader.close()

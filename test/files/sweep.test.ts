@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileStore } from '../../src/files/file-store.ts'
 import { graceMilliseconds } from '../../src/files/layout.ts'
-import { claimFolder, OtherStore } from '../../src/files/owner.ts'
+import { claimFiles, OtherStore, ownedFolder } from '../../src/files/owner.ts'
 import { pauseSweeps, sweep } from '../../src/files/sweep.ts'
 import type { Content } from '../../src/model/items.ts'
 import { filesIn } from '../support/data/archives.ts'
@@ -38,7 +38,7 @@ async function prepare(t: TestContext, ...texts: string[]) {
   const files = join(folder, 'files')
   const store = createFileStore(files)
   const own = storeWith('a store')
-  await claimFolder(files, own)
+  await claimFiles(ownedFolder(files), own)
   const keep = (text: string) => {
     writeFileSync(join(folder, text), text)
     return store.keep(join(folder, text))
@@ -188,12 +188,15 @@ test('a folder without an owner goes to a store if it is empty or the store know
   const [content] = contents
   assert.ok(content)
   rmSync(join(files, 'store'))
-  assert.equal(await claimFolder(files, storeWith('another')), false)
-  assert.equal(await claimFolder(files, storeWith('another', { sha256: 'f'.repeat(64), size: 1 })), false)
+  assert.equal(await claimFiles(ownedFolder(files), storeWith('another')), false)
+  assert.equal(
+    await claimFiles(ownedFolder(files), storeWith('another', { sha256: 'f'.repeat(64), size: 1 })),
+    false,
+  )
   await assert.rejects(sweep(files, storeWith('another')), OtherStore)
-  assert.equal(await claimFolder(files, storeWith('a store', content)), true)
-  assert.equal(await claimFolder(files, storeWith('another', content)), false)
-  assert.equal(await claimFolder(files, storeWith('a store')), true)
+  assert.equal(await claimFiles(ownedFolder(files), storeWith('a store', content)), true)
+  assert.equal(await claimFiles(ownedFolder(files), storeWith('another', content)), false)
+  assert.equal(await claimFiles(ownedFolder(files), storeWith('a store')), true)
 })
 
 test('I7 of the first uploads at once, one that sees the contents of another before its owner still finds its own folder', async t => {
@@ -208,7 +211,7 @@ test('I7 of the first uploads at once, one that sees the contents of another bef
       return []
     },
   }
-  assert.equal(await claimFolder(files, store), true)
+  assert.equal(await claimFiles(ownedFolder(files), store), true)
 })
 
 test('D8 nothing is deleted while a backup reads the folder; one that was killed counts for an hour', async t => {

@@ -118,7 +118,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'storage/sqlite',
     'storage/statements',
   ],
-  'admin/backup': ['files', 'storage/copy', 'storage/statements'],
+  'admin/backup': ['config', 'files', 'storage/copy', 'storage/statements'],
   'sso/check': ['config', 'sso', 'sso/ldap', 'sso/metadata'],
   'admin/processes': ['admin/backup', 'authn', 'config', 'files', 'http', 'storage'],
   'cli/doctor': ['config', 'http', 'sso', 'sso/check', 'storage'],

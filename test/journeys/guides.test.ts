@@ -192,7 +192,7 @@ carrel import wrong.ndjson --entity wrong --key id --type year=integer`,
   },
   'act-on-behalf': {
     env: () => ({ CARREL_LOGIN_ON_BEHALF_OF: 'true' }),
-    prepare: service => createDemo(service.storage, service.config.filesFolder),
+    prepare: service => createDemo(service.storage, service.config.files),
     before: logInAs('admin@example.org'),
     steps: [
       {

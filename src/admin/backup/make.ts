@@ -1,5 +1,6 @@
-import type { FileHandle } from 'node:fs/promises'
+import { type FilesPlace, folderOf } from '../../config/files-place.ts'
 import { createFileStore } from '../../files/file-store.ts'
+import { type Opened, openedFile } from '../../files/opened.ts'
 import { pauseSweeps } from '../../files/sweep.ts'
 import { version } from '../../lib/version.ts'
 import type { Content } from '../../model/items.ts'
@@ -26,7 +27,7 @@ export interface Target {
    * @param expected the content that it should have; undefined if that is not known yet
    * @returns the content that it has
    */
-  keep(file: FileHandle, expected: Content | undefined): Promise<Content>
+  keep(file: Opened, expected: Content | undefined): Promise<Content>
 }
 
 export interface Made {
@@ -83,7 +84,8 @@ async function copyFiles(
   const files: BackedUpFile[] = []
   for (const [at, { path, file }] of snapshot.files.entries()) {
     progress(path, at / snapshot.files.length)
-    const content = file === undefined ? target.known.get(path) : await target.keep(file, undefined)
+    const content =
+      file === undefined ? target.known.get(path) : await target.keep(await openedFile(file), undefined)
     if (content === undefined) throw new Error(`the snapshot has no ${path}`)
     files.push({ path, ...content })
   }
@@ -133,11 +135,12 @@ async function copyContents(
 interface Store {
   readonly database: { readonly kind: 'embedded' } | { readonly kind: 'postgres'; readonly url: string }
   readonly dataFolder: string
-  readonly filesFolder: string
+  readonly files: FilesPlace
 }
 
 /** Returns the store to back up. */
-export async function sourceOf({ database, dataFolder, filesFolder }: Store): Promise<Source> {
+export async function sourceOf({ database, dataFolder, files }: Store): Promise<Source> {
+  const filesFolder = folderOf(files)
   if (database.kind === 'embedded') return { takeSnapshot: snapshotsOfSqlite(dataFolder), filesFolder }
   const { snapshotsOfPostgres } = await import('../../storage/copy/snapshot-postgres.ts')
   return { takeSnapshot: snapshotsOfPostgres(database.url), filesFolder }

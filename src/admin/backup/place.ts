@@ -1,6 +1,6 @@
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { clearRestored, markRestoring } from '../../files/owner.ts'
+import { clearRestored, markRestoring, ownedFolder } from '../../files/owner.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { holdFile } from '../../lib/held-file.ts'
@@ -45,7 +45,7 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
   const isComplete = wasMarked && (await holdsStore(place))
   if (!isComplete) {
     await requireEmpty(place, wasMarked)
-    await markRestoring(place.filesFolder, nameOf(place))
+    await markRestoring(ownedFolder(place.filesFolder), nameOf(place))
     makeFolder(mark)
   }
   const lock = holdMark(mark)
@@ -85,7 +85,7 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
         await rm(work, { recursive: true, force: true })
         if (!begun) return
         await clear()
-        await clearRestored(place.filesFolder, nameOf(place))
+        await clearRestored(ownedFolder(place.filesFolder), nameOf(place))
         await removeMark(mark)
         for (const folder of made) await rmdir(folder).catch(() => {})
       } finally {

@@ -1,6 +1,7 @@
-import { type FileHandle, open, rename, stat } from 'node:fs/promises'
+import { open, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createFileStore, readThrough } from '../../files/file-store.ts'
+import { createFileStore } from '../../files/file-store.ts'
+import { type Opened, readThrough } from '../../files/opened.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
@@ -140,7 +141,7 @@ async function copyFiles(
   }
 }
 
-async function copyTo(from: FileHandle, path: string): Promise<Content> {
+async function copyTo(from: Opened, path: string): Promise<Content> {
   try {
     const to = await open(path, 'wx', 0o600)
     try {

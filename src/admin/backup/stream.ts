@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { readThrough } from '../../files/file-store.ts'
 import { layoutOf } from '../../files/layout.ts'
+import { chunksOf, readThrough } from '../../files/opened.ts'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { makeTemporaryFolder } from '../../lib/process-ids.ts'
 import { createTar, readTar } from '../../lib/tar.ts'
@@ -31,11 +31,7 @@ export async function backUpToStream(
           // The file is read twice, because a tar entry has the name and size before the bytes.
           const content = await readThrough(file)
           if (expected === undefined || expected.sha256 === content.sha256)
-            await tar.add(
-              placeOf(content.sha256),
-              content.size,
-              file.createReadStream({ autoClose: false, start: 0 }),
-            )
+            await tar.add(placeOf(content.sha256), content.size, chunksOf(file))
           return content
         },
       },

@@ -1,4 +1,4 @@
-import { readThrough } from '../../files/file-store.ts'
+import { readThrough } from '../../files/opened.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import type { Database } from '../../lib/sqlite.ts'
 import type { Content } from '../../model/items.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { sweep } from '../../files/sweep.ts'
+import { openFiles } from '../../files/open-files.ts'
 import { Problem } from '../../http/problems.ts'
 import type { Run } from '../../model/processes.ts'
 import type { Repository } from '../../storage/repository.ts'
@@ -8,14 +8,14 @@ import type { Script } from '../processes/scripts.ts'
 import type { Questions } from './questions.ts'
 
 interface Parts {
-  readonly config: Pick<Config, 'backups' | 'filesFolder'>
+  readonly config: Pick<Config, 'backups' | 'files'>
   readonly questions: Pick<Questions, 'work'>
   readonly repository: Repository
 }
 
 /** Maintenance commands as processes that administrators begin by name (OP7). */
 export function operatorScripts({ config, questions, repository }: Parts): readonly Script[] {
-  const { backups, filesFolder } = config
+  const { backups, files } = config
   const trail: Script = {
     name: 'verify-trail',
     description: 'Checks that no event of the audit trail was changed, removed, inserted or moved.',
@@ -45,7 +45,9 @@ export function operatorScripts({ config, questions, repository }: Parts): reado
       'Cleans up files that belong to no bitstream: sets them aside, and deletes them an hour later.',
     parameters: [],
     work: () => async run => ({
-      ...(await sweep(filesFolder, repository, share => {
+      ...(await (
+        await openFiles(files, repository)
+      ).sweep(share => {
         run.signal.throwIfAborted()
         run.progress(percent(share))
       })),

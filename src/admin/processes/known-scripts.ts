@@ -7,7 +7,7 @@ import type { Storage } from '../../storage/storage.ts'
 import type { Script } from './scripts.ts'
 
 interface Parts {
-  readonly config: Pick<Config, 'backups' | 'database' | 'dataFolder' | 'filesFolder'>
+  readonly config: Pick<Config, 'backups' | 'database' | 'dataFolder' | 'files'>
   readonly storage: Pick<Storage, 'people' | 'repository' | 'trail'>
 }
 
@@ -17,13 +17,12 @@ const defaultKeep = 7
 /** The scripts that administrators can begin by name. Their code is loaded when they begin. */
 export function knownScripts({ config, storage }: Parts): readonly Script[] {
   const { trail, people, repository } = storage
-  const { backups, filesFolder } = config
+  const { backups, files } = config
   const verify: Script = {
     name: 'verify',
     description: 'Reads every file again and compares it with its SHA-256.',
     parameters: [],
-    work: () => async run =>
-      (await import('./verify-and-back-up.ts')).verifyWork(filesFolder, repository)(run),
+    work: () => async run => (await import('./verify-and-back-up.ts')).verifyWork(files, repository)(run),
   }
   const deletion: Script = {
     name: 'object-deletion',

@@ -1,4 +1,5 @@
-import { createFileStore } from '../../files/file-store.ts'
+import type { FilesPlace } from '../../config/files-place.ts'
+import { openFiles } from '../../files/open-files.ts'
 import { verify } from '../../files/verify.ts'
 import type { Process, Run } from '../../model/processes.ts'
 import type { Repository } from '../../storage/repository.ts'
@@ -13,10 +14,10 @@ export type Work = (run: Run) => Promise<Process['result']>
 
 /** Reads every file again and compares it with its SHA-256. */
 export const verifyWork =
-  (filesFolder: string, repository: Repository): Work =>
+  (files: FilesPlace, repository: Repository): Work =>
   async ({ signal, log, progress }) => {
     const report = await verify(
-      createFileStore(filesFolder),
+      await openFiles(files, repository),
       repository,
       share => progress(percent(share)),
       signal,

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
-import { createFileStore } from '../../files/file-store.ts'
-import { claimFolder, OtherStore } from '../../files/owner.ts'
-import { sweep } from '../../files/sweep.ts'
+import type { Files } from '../../files/files.ts'
+import { openFiles } from '../../files/open-files.ts'
+import { OtherStore } from '../../files/owner.ts'
 import { ImportError } from '../../import/import-error.ts'
 import { countsOf, ingest } from '../../items/ingest/ingest.ts'
 import { openItems } from '../../items/ingest/open-items.ts'
@@ -44,16 +44,15 @@ async function ingestFolder(
   { log, progress, signal }: Running,
   repository: Repository,
 ): Promise<Report> {
-  const { filesFolder } = config
+  const files = await openFiles(config.files, repository)
   const root = await rootOf(unpacked)
   const naming = { name: name ?? root.name ?? sent, isGiven: name !== null, isKept: false }
   const items = await openItems(root.path, { groups, naming })
-  const isOwn = dryRun || (await claimFolder(filesFolder, repository))
+  const isOwn = dryRun || (await files.claim())
   log('ingesting')
   const report = await ingest(items, {
     repository,
-    files: createFileStore(filesFolder),
-    ...{ read, event, dryRun, addOnly },
+    ...{ files, read, event, dryRun, addOnly },
     nameIs: one => `the parameter name=${encodeURIComponent(one)}`,
     note: log,
     failed: ({ item, reason }) => log(`${item}: ${reason.replaceAll(unpacked, 'the archive')}`),
@@ -62,8 +61,8 @@ async function ingestFolder(
       progress('ingesting', share)
     },
   })
-  if (!isOwn) log(new OtherStore(filesFolder).message)
-  else if (!dryRun) await sweepQuietly(filesFolder, repository, log)
+  if (!isOwn) log(new OtherStore(files.place).message)
+  else if (!dryRun) await sweepQuietly(files, log)
   const counts = countsOf(report)
   const changes = dryRun
     ? { dryRun, additions: report.additions.slice(0, 100), changes: report.changes.slice(0, 100) }
@@ -72,13 +71,9 @@ async function ingestFolder(
 }
 
 /** Sweeps the files. The items are ingested; files that can't be removed now are left to the next run. */
-async function sweepQuietly(
-  folder: string,
-  repository: Repository,
-  log: (line: string) => void,
-): Promise<void> {
+async function sweepQuietly(files: Files, log: (line: string) => void): Promise<void> {
   try {
-    await sweep(folder, repository, () => {})
+    await files.sweep()
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     log(error.message)

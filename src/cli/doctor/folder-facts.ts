@@ -36,11 +36,11 @@ const names = ['.', 'carrel.db', 'carrel.db-wal', 'carrel.db-shm', 'secret', 'en
 export function lookAtFolders({
   database,
   dataFolder,
-  filesFolder,
-}: Pick<Config, 'database' | 'dataFolder' | 'filesFolder'>): readonly FolderFacts[] {
+  files,
+}: Pick<Config, 'database' | 'dataFolder' | 'files'>): readonly FolderFacts[] {
   return [
     ...(database.kind === 'embedded' ? look('data', dataFolder, names) : []),
-    ...look('files', filesFolder, ['.']),
+    ...(files.kind === 'folder' ? look('files', files.folder, ['.']) : []),
   ]
 }
 

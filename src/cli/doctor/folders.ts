@@ -66,9 +66,9 @@ function* otherOwners({ entries }: FolderFacts): Iterable<Finding> {
 }
 
 /** Checks whether the folder of files is there. The first ingest makes it. */
-export const checkFilesFolder: Check = function* ({ config: { filesFolder }, folders, store }) {
-  if (folders.some(({ role }) => role === 'files')) return
-  const missing = `the folder of files ${filesFolder} is not there, or can't be looked into`
+export const checkFilesFolder: Check = function* ({ config: { files: place }, folders, store }) {
+  if (place.kind === 'bucket' || folders.some(({ role }) => role === 'files')) return
+  const missing = `the folder of files ${place.folder} is not there, or can't be looked into`
   if (store?.hasFiles)
     yield files.warning(
       `${missing}: downloads fail`,

@@ -4,6 +4,7 @@ import { access, type FileHandle, lstat, open, readlink, realpath, stat } from '
 import { isAbsolute, join, sep } from 'node:path'
 import type { FileStore } from '../../files/file-store.ts'
 import { toStoreUnavailable } from '../../files/layout.ts'
+import { openedFile } from '../../files/opened.ts'
 import { mimeTypeOf } from '../../files/presentation.ts'
 import { fileName } from '../../lib/file-name.ts'
 import { isMissing } from '../../lib/system-errors.ts'
@@ -141,7 +142,7 @@ export async function readText(folder: string, name: string): Promise<string> {
 export async function keepFile(files: Pick<FileStore, 'keepOpened'>, file: FoundFile): Promise<Content> {
   const source = await openFound(file)
   try {
-    return await files.keepOpened(source)
+    return await files.keepOpened(await openedFile(source))
   } catch (error) {
     const { syscall } = error as NodeJS.ErrnoException
     throw syscall === 'read' ? toBadItem(error, file.path) : toStoreUnavailable(error)

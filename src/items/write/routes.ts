@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
-import type { FileStore } from '../../files/file-store.ts'
-import { claimFolder } from '../../files/owner.ts'
+import type { Files } from '../../files/files.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import type { Uploads } from '../../model/uploads.ts'
 import { editBitstreamRoutes } from './bitstreams.ts'
@@ -19,17 +18,17 @@ interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
   readonly asksAgreement: boolean
   readonly lookAgain: LookAgain
   readonly config: Config
-  readonly files: FileStore
+  readonly files: Files
   readonly uploads: Uploads | undefined
 }
 
 /** Registers all changes of items, bundles, files and their readers (docs/decisions/0043). */
 export async function editingRoutes(app: FastifyInstance, parts: Parts): Promise<void> {
-  const { config, repository } = parts
+  const { config, files } = parts
   let owned: Promise<boolean> | undefined
-  // The answer is kept: a folder changes its owner only by a command.
+  // The answer is kept: a place changes its owner only by a command.
   const claim = async () => {
-    owned ??= claimFolder(config.filesFolder, repository)
+    owned ??= files.claim()
     try {
       const isOwn = await owned
       if (!isOwn) owned = undefined

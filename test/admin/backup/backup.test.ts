@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { readManifest } from '../../../src/admin/backup/manifest.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
+import { folderOf } from '../../../src/config/files-place.ts'
 import type { Client } from '../../support/clients/client.ts'
 import { list, listPath } from '../../support/clients/listings.ts'
 import { filesIn } from '../../support/data/archives.ts'
@@ -208,7 +209,8 @@ testOnOne('D8 the trail says when the last backup was completed', async t => {
 test('D8 backups during ingests, imports, logins and sweeps are whole, each of them', async t => {
   const service = await usedService(t, 1)
   // Files left by a restore that was killed when its store was complete.
-  const { dataFolder, filesFolder } = service.config
+  const { dataFolder, files: place } = service.config
+  const filesFolder = folderOf(place)
   const left = ['restoring', 'restored'].map(name =>
     join(engineIn(t) === 'sqlite' ? dataFolder : filesFolder, name, 'lock'),
   )
@@ -268,7 +270,7 @@ test('D8 backups during ingests, imports, logins and sweeps are whole, each of t
 testOnOne('D8 contents that the store has lost are named, and the rest is backed up', async t => {
   const service = await usedService(t, 2)
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
-  const files = service.config.filesFolder
+  const files = folderOf(service.config.files)
   const [gone = '', changed = ''] = filesIn(files)
   const bytes = readFileSync(join(files, changed))
   rmSync(join(files, gone))
@@ -369,8 +371,8 @@ testOnOne('D8 restore refuses a place that is not empty, and changes nothing the
   for (const [path, says, text = 'mine'] of [
     ['secret', /has secret/],
     ['carrel.db-wal', /has carrel.db-wal/],
-    [`files/ab/cd/${'a'.repeat(64)}`, /folder of files is not empty/],
-    ['files/store', /folder of files is not empty/],
+    [`files/ab/cd/${'a'.repeat(64)}`, /place of files is not empty/],
+    ['files/store', /place of files is not empty/],
     ['files/store', /has files of a restore into elsewhere, which is not finished/, 'restoring elsewhere'],
   ] as const) {
     const place = emptyPlace(t, 'sqlite')

@@ -33,7 +33,7 @@ export async function startDemoService(t: TestContext, options: StartOptions = {
     return startService(t, { ...options, dataFolder })
   }
   const service = await startService(t, { ...options, dataFolder })
-  await createDemo(service.storage, service.config.filesFolder)
+  await createDemo(service.storage, service.config.files)
   return service
 }
 
@@ -42,7 +42,7 @@ async function createTemplate(): Promise<string> {
   const config = toConfig({ CARREL_DATA: folder, CARREL_BASE_URL: baseUrl, CARREL_LOG_LEVEL: 'silent' })
   createEmbeddedStore(folder)
   const storage = await openStore(config, { create: true })
-  await createDemo(storage, config.filesFolder)
+  await createDemo(storage, config.files)
   await storage.close()
   return folder
 }

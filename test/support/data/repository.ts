@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandEvent } from '../../../src/cli/store.ts'
+import { folderOf } from '../../../src/config/files-place.ts'
 import { createFileStore } from '../../../src/files/file-store.ts'
 import type { Bitstream, Item, Metadata } from '../../../src/model/items.ts'
 import type { Readers } from '../../../src/model/readers.ts'
@@ -51,7 +52,7 @@ export async function addItem(
     metadata: metadata ?? titled(`Title of ${identifier}`),
     collections,
     readers,
-    bitstreams: await keepFiles(config.filesFolder, files),
+    bitstreams: await keepFiles(folderOf(config.files), files),
     fingerprint: `${Math.random()}`,
   }
   await repository.putItems([item], commandEvent('item.add'))

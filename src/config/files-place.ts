@@ -1,0 +1,48 @@
+import { resolve } from 'node:path'
+import { OperatorError } from '../lib/errors.ts'
+
+/** The place of the contents of bitstreams, which nodes of one service share. */
+export type FilesPlace = Readonly<{ kind: 'folder'; folder: string }> | BucketPlace
+
+export type BucketPlace = Readonly<{
+  kind: 'bucket'
+  bucket: string
+  /** Beginning of all keys: '' or one that ends with a slash. */
+  prefix: string
+  /** Address of the server; null: that of Amazon. */
+  endpoint: string | null
+  /** null: as the environment says. */
+  region: string | null
+  /** True if the bucket is a part of the path, and not of the host. */
+  pathStyle: boolean
+}>
+
+/** The address of a bucket without its prefix, as operators write it. */
+export const placeText = (place: FilesPlace): string =>
+  place.kind === 'folder' ? place.folder : `s3://${place.bucket}/${place.prefix}`.replace(/\/$/, '')
+
+const address = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/
+
+/** True for a folder, and for a bucket whose address is well-formed. */
+export const isFilesPlace = (text: string): boolean => !/^\w+:\/\//.test(text) || address.test(text)
+
+/** @param text a folder, or s3://bucket/prefix @param server where a bucket is */
+export function filesPlace(
+  text: string,
+  server: Pick<BucketPlace, 'endpoint' | 'region'> & { readonly pathStyle: boolean | null },
+): FilesPlace {
+  const [, bucket, prefix = ''] = address.exec(text) ?? []
+  if (bucket === undefined) return { kind: 'folder', folder: resolve(text) }
+  const { endpoint, pathStyle, region } = server
+  return {
+    ...{ kind: 'bucket', bucket, endpoint, region },
+    prefix: prefix === '' ? '' : `${prefix.slice(1)}/`,
+    pathStyle: pathStyle ?? endpoint !== null,
+  }
+}
+
+/** @throws OperatorError for a bucket */
+export function folderOf(place: FilesPlace): string {
+  if (place.kind === 'folder') return place.folder
+  throw new OperatorError(`this needs files in a folder, and they are in ${placeText(place)}`)
+}

@@ -1,0 +1,61 @@
+import type { Repository } from '../storage/repository.ts'
+import type { FileStore } from './file-store.ts'
+
+/**
+ * The contents of bitstreams in their place, with all that a service and its commands do with it. There are
+ * two kinds, a folder and a bucket (docs/decisions/0080); no other code knows which one it is.
+ */
+export interface Files extends FileStore {
+  /** The place in messages: a folder, or an address such as `s3://bucket/prefix`. */
+  readonly place: string
+  /**
+   * Records the store as the owner of the place if that has none, before files are added or removed.
+   * @returns true if the place belongs to the store
+   * @throws UnfinishedCopy if it belongs to the store that this one is a copy of
+   */
+  claim(): Promise<boolean>
+  /** Like `claim`, but takes the place over from the store that this one is a copy of. */
+  takeOver(): Promise<boolean>
+  /**
+   * Marks an empty place before it is filled from a backup.
+   * @param into the place of the store, without a password
+   * @throws OperatorError if it has contents or an owner, unless this restore marked it before
+   */
+  markRestoring(into: string): Promise<void>
+  /** Removes all files of an unfinished restore from a marked place. @param into as in the mark */
+  clearRestored(into: string): Promise<void>
+  /**
+   * Removes contents that no bitstream has, while files are added.
+   * @param now milliseconds, as from Date.now()
+   * @throws OtherStore if the place belongs to another store
+   */
+  sweep(progress?: (share: number) => void, now?: number): Promise<SweepReport>
+  /**
+   * Removes what was being written when its program was killed.
+   * @returns the number of files
+   */
+  clearIncoming(now?: number): Promise<number>
+  /**
+   * Keeps sweeps on every node from deleting contents.
+   * @returns a function that ends this
+   */
+  pauseSweeps(): Promise<() => Promise<void>>
+  /**
+   * Requires that the place is there, and that contents can be read from it.
+   * @throws StoreUnavailable saying what to do
+   */
+  require(): Promise<void>
+}
+
+export interface SweepReport {
+  /** Contents that nothing refers to, which this sweep found. They are deleted an hour later. */
+  readonly setAside: number
+  /** Contents that were set aside and are referred to again. */
+  readonly broughtBack: number
+  readonly deleted: number
+  /** Half-written files, removed. */
+  readonly leftovers: number
+}
+
+/** The parts of a store that its files depend on. */
+export type FilesStore = Pick<Repository, 'storeId' | 'copiedFrom' | 'contents' | 'contentsInUse'>
