@@ -58,8 +58,9 @@ export const keyIn = (entity: Entity, record: DataRecord): readonly string[] =>
   keyOf(entity).map(name => String(record[name]))
 
 /** Returns a record's key as text. The values of a composite key are separated by commas, as in the API. */
-export const keyText = (entity: Entity, record: DataRecord): string => {
-  const values = keyIn(entity, record)
+export const keyText = (entity: Entity, record: DataRecord): string => joinedKey(keyIn(entity, record))
+
+export const joinedKey = (values: readonly string[]): string => {
   const [first = ''] = values
   return values.length === 1 ? first : values.map(escaped).join(',')
 }
@@ -115,6 +116,7 @@ export async function loadPage(
     total: Number(response.headers.get('x-records')),
     offset,
     etag: response.headers.get('etag') ?? undefined,
+    snapshot: response.headers.get('x-snapshot') ?? undefined,
   }
 }
 

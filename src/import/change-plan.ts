@@ -1,9 +1,10 @@
 import { parseWritten } from '../lib/json.ts'
 import type { Field } from '../model/entities.ts'
+import { compareKeys } from '../model/record-changes.ts'
 import type { Edit } from '../storage/columns/edited.ts'
 import { type Origins, originsOf } from '../storage/columns/revised-ranks.ts'
 import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
-import { type Change, compareKeys, keysOf } from './changes.ts'
+import { type Change, keysOf } from './changes.ts'
 import { maxFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 

@@ -1,5 +1,6 @@
 import { haveOtherDigits } from '../lib/json-text.ts'
 import type { Field } from '../model/entities.ts'
+import { compareKeys } from '../model/record-changes.ts'
 import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
 import { missingKey } from './check-key.ts'
@@ -199,16 +200,4 @@ function fieldNamed(fields: readonly Field[], name: string): Field {
   const found = fields.find(field => field.name === name)
   if (!found) throw new Error(`there is no field ${name}`)
   return found
-}
-
-/** Returns a function that compares the keys of two records by their sort keys. */
-export function compareKeys({ fields, key }: RecordEntity) {
-  const orders = [key].flat().map(name => orderOf(fieldNamed(fields, name)))
-  return (one: readonly string[], other: readonly string[]): number => {
-    for (const [at, { compare }] of orders.entries()) {
-      const compared = compare(one[at] as string, other[at] as string)
-      if (compared !== 0) return compared
-    }
-    return 0
-  }
 }

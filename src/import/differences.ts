@@ -1,9 +1,10 @@
 import { parseWritten } from '../lib/json.ts'
 import { textForm } from '../lib/sort-keys.ts'
 import type { Entity, Field } from '../model/entities.ts'
+import { compareKeys, haveSameOrder } from '../model/record-changes.ts'
 import type { Entities, OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type ChangePlan, type Counts, fieldsOf } from './change-plan.ts'
-import { type Change, compareKeys, fieldValue, keysOf } from './changes.ts'
+import { type Change, fieldValue, keysOf } from './changes.ts'
 import type { Staged } from './staging.ts'
 
 /** Changes by an import: numbers of records, and fields, with the first of each. */
@@ -59,7 +60,7 @@ export async function differencesOf(
   { openVersion }: Pick<Entities, 'openVersion'>,
   signal: AbortSignal | undefined,
 ): Promise<Differences | undefined> {
-  if (!hasSameOrder(before, staged.fields, key)) return undefined
+  if (!haveSameOrder(before, { key, fields: staged.fields })) return undefined
   const version = await openVersion(before)
   try {
     const found = new Found(before, { ...before, key, fields: staged.fields })
@@ -80,19 +81,6 @@ export async function differencesOf(
     await version.close()
   }
 }
-
-/** True if records of both are sorted alike. */
-function hasSameOrder(before: RecordEntity, fields: readonly Field[], key: Entity['key']): boolean {
-  const names = [key].flat()
-  if (JSON.stringify(names) !== JSON.stringify([before.key].flat())) return false
-  return names.every(name => {
-    const [one, other] = [before.fields, fields].map(all => all.find(field => field.name === name))
-    return one && other && orderName(one) === orderName(other)
-  })
-}
-
-const orderName = ({ type, collation = '' }: Field): string =>
-  `${type === 'integer' ? 'number' : type} ${collation}`
 
 async function* chunksOf(
   { source: { largest } }: RecordEntity,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Entity } from './entities.ts'
+import type { Entity, Field } from './entities.ts'
 import { orderOf } from './value-order.ts'
 
 /** A change of a single record that is not yet part of its entity's version (docs/decisions/0041). */
@@ -45,3 +45,36 @@ export const keyValues = (
   record: Readonly<Record<string, unknown>>,
 ): readonly unknown[] =>
   [key].flat().map(name => (Object.hasOwn(record, name) ? (record[name] ?? null) : null))
+
+type Keyed = Pick<Entity, 'key' | 'fields'>
+
+const keyFields = ({ key, fields }: Keyed): readonly (Field | undefined)[] =>
+  [key].flat().map(name => fields.find(field => field.name === name))
+
+/** Returns a function that compares the keys of two records by their sort keys. */
+export function compareKeys(entity: Keyed) {
+  const orders = keyFields(entity).map(field => {
+    if (!field) throw new Error('there is no such field')
+    return orderOf(field)
+  })
+  return (one: readonly string[], other: readonly string[]): number => {
+    for (const [at, { compare }] of orders.entries()) {
+      const compared = compare(one[at] as string, other[at] as string)
+      if (compared !== 0) return compared
+    }
+    return 0
+  }
+}
+
+/** True if the records of both are sorted alike by their keys. */
+export function haveSameOrder(one: Keyed, other: Keyed): boolean {
+  if (JSON.stringify([one.key].flat()) !== JSON.stringify([other.key].flat())) return false
+  const others = keyFields(other)
+  return keyFields(one).every((field, at) => {
+    const found = others[at]
+    return field && found && orderName(field) === orderName(found)
+  })
+}
+
+const orderName = ({ type, collation = '' }: Field): string =>
+  `${type === 'integer' ? 'number' : type} ${collation}`

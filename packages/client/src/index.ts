@@ -1,4 +1,5 @@
 export type { Routes, Schemas } from './api.ts'
+export type { Change, ChangeOptions } from './changes.ts'
 export {
   type AnyEntities,
   Client,

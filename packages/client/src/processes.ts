@@ -1,7 +1,5 @@
 import type { Client } from './client.ts'
-import { linesOf } from './lines.ts'
-import { CarrelNetworkError, CarrelProblem } from './problem.ts'
-import { pause } from './transport.ts'
+import { type FollowOptions as EventOptions, serverEvents } from './server-events.ts'
 
 export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
 
@@ -30,14 +28,9 @@ export type ProcessEvent =
       readonly fault: string | null
     }
 
-export interface FollowOptions {
-  readonly signal?: AbortSignal
+export interface FollowOptions extends EventOptions {
   /** The number of the last log line received before. */
   readonly after?: number
-  /**
-   * Maximum number of successive attempts to resume a broken connection that yield no event; 10 by default.
-   */
-  readonly attempts?: number
 }
 
 type Anyone = Pick<Client<never>, 'request' | 'get' | 'post'>
@@ -78,44 +71,12 @@ export async function cancelProcess(client: Anyone, id: string | number): Promis
 export async function* followProcess(
   client: Anyone,
   id: string | number,
-  { signal, after = 0, attempts = 10 }: FollowOptions = {},
+  { after = 0, ...options }: FollowOptions = {},
 ): AsyncGenerator<ProcessEvent> {
-  let last = after
-  for (let failures = 0; ; ) {
-    try {
-      const headers = { accept: 'text/event-stream', 'last-event-id': last > 0 ? String(last) : undefined }
-      const response = await client.request('GET', `${addressOf(id)}/events`, { headers, signal })
-      for await (const event of eventsOf(linesOf(response, signal))) {
-        failures = 0
-        if (event.event === 'log') last = event.n
-        yield event
-        if (event.event === 'end') return
-      }
-    } catch (error) {
-      const isAway = error instanceof CarrelProblem && [502, 503, 504].includes(error.status)
-      if (!(error instanceof CarrelNetworkError || isAway)) throw error
-      if (failures >= attempts) throw error
-    }
-    // The service closes old connections, and all of them when it stops. This counts as a failure only if no
-    // event ever comes.
-    if (++failures > attempts) throw new CarrelNetworkError(`The process ${id} can't be followed.`)
-    await pause(Math.min(500 * 2 ** failures, 15_000), signal)
-  }
-}
-
-/**
- * Parses server-sent events as far as the service uses them
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html §9.2.6).
- */
-async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<ProcessEvent> {
-  let fields: Record<string, string> = {}
-  for await (const line of lines) {
-    const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? []
-    if (name !== undefined && value !== undefined) fields[name] = value
-    if (line !== '') continue
-    const { event, id, data } = fields
-    fields = {}
-    if (data !== undefined)
-      yield { event, ...(id === undefined ? {} : { n: Number(id) }), ...JSON.parse(data) } as ProcessEvent
+  const last = after > 0 ? String(after) : undefined
+  for await (const one of serverEvents(client, `${addressOf(id)}/events`, {}, { ...options, last })) {
+    const { event, id: n, data } = one
+    yield { event, ...(n === undefined ? {} : { n: Number(n) }), ...JSON.parse(data) } as ProcessEvent
+    if (event === 'end') return
   }
 }

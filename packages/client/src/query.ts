@@ -203,6 +203,10 @@ export interface Specification<T, C> {
   readonly offset?: number
 }
 
+type KeyPart = string | number | bigint | boolean
+/** The key of a record: the value of its field, or a list of those of several. */
+export type Key = KeyPart | readonly KeyPart[]
+
 /** Parameters of a query request. */
 export interface Asked {
   readonly query?: unknown
@@ -210,6 +214,7 @@ export interface Asked {
   readonly limit?: number
   readonly offset?: number
   readonly include_total?: boolean
+  readonly snapshot?: string
 }
 
 export function askedBy<T, C>(

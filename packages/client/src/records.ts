@@ -1,6 +1,15 @@
+import { type Change, type ChangeOptions, changesOf } from './changes.ts'
 import { toJson } from './json.ts'
 import { linesOf } from './lines.ts'
-import { type Asked, askedBy, type Column, type Json, type Row, type Specification } from './query.ts'
+import {
+  type Asked,
+  askedBy,
+  type Column,
+  type Json,
+  type Key,
+  type Row,
+  type Specification,
+} from './query.ts'
 import type { Requests } from './routes.ts'
 import {
   type Changed,
@@ -53,11 +62,23 @@ export interface Query<T> extends AsyncIterable<T> {
   total(signal?: AbortSignal): Promise<number>
   page(which: PageOptions & { readonly total: true }): Promise<Page<T> & { readonly total: number }>
   page(which?: PageOptions): Promise<Page<T>>
-  /** Yields one page after another; each is requested when the loop needs it. */
-  pages(size: number, signal?: AbortSignal): AsyncGenerator<Page<T>>
+  /**
+   * Yields one page after another; each is requested when the loop needs it. Those of an imported entity all show
+   * the state of the first one, whatever is written meanwhile.
+   * @throws CarrelProblem `snapshot-expired` if the loop takes longer than the service keeps that state
+   */
+  pages(size: number, options?: AbortSignal | PagesOptions): AsyncGenerator<Page<T>>
+}
+
+interface PagesOptions {
+  /** false shows each page in the state at its time; then records may be missed or come twice. */
+  readonly pinned?: boolean
+  readonly signal?: AbortSignal
 }
 
 interface PageOptions {
+  /** The snapshot of another page or of a change, whose state is shown. */
+  readonly snapshot?: string | undefined
   readonly limit?: number
   readonly offset?: number
   /** true also counts the records without limit and offset. */
@@ -70,6 +91,8 @@ export interface Page<T> {
   readonly total: number | undefined
   readonly offset: number
   readonly etag: string | undefined
+  /** Names the state that the page shows; undefined where states aren't kept. */
+  readonly snapshot: string | undefined
 }
 
 /**
@@ -80,9 +103,6 @@ export interface Found<T> {
   readonly record: T
   readonly etag: string | undefined
 }
-
-type KeyPart = string | number | bigint | boolean
-type Key = KeyPart | readonly KeyPart[]
 
 export interface Precondition {
   readonly ifMatch?: string | undefined
@@ -113,12 +133,13 @@ export function queryOf<T>(client: Requests, path: string, asked: Asked): Query<
       if (line !== '') yield client.parse(line) as T
   }
 
-  async function page({ limit, offset, total, signal }: PageOptions = {}): Promise<Page<T>> {
+  async function page({ limit, offset, total, snapshot, signal }: PageOptions = {}): Promise<Page<T>> {
     const window = {
       ...asked,
       ...(limit === undefined ? {} : { limit }),
       ...(offset === undefined ? {} : { offset }),
       ...(total ? { include_total: true } : {}),
+      ...(snapshot === undefined ? {} : { snapshot }),
     }
     const response = await ask(window, 'application/json', signal)
     const counted = response.headers.get('x-records')
@@ -127,6 +148,7 @@ export function queryOf<T>(client: Requests, path: string, asked: Asked): Query<
       total: counted === null ? undefined : Number(counted),
       offset: window.offset ?? 0,
       etag: response.headers.get('etag') ?? undefined,
+      snapshot: response.headers.get('x-snapshot') ?? undefined,
     }
   }
 
@@ -134,11 +156,15 @@ export function queryOf<T>(client: Requests, path: string, asked: Asked): Query<
     stream,
     [Symbol.asyncIterator]: () => stream(),
     page: page as Query<T>['page'],
-    async *pages(size, signal) {
+    async *pages(size, options = {}) {
+      const { pinned = true, signal } =
+        options instanceof AbortSignal ? { signal: options } : (options as PagesOptions)
+      let snapshot: string | undefined
       const end = asked.limit === undefined ? Number.POSITIVE_INFINITY : (asked.offset ?? 0) + asked.limit
       for (let offset = asked.offset ?? 0; offset < end; offset += size) {
         const limit = Math.min(size, end - offset)
-        const one = await page({ limit, offset, ...(signal ? { signal } : {}) })
+        const one = await page({ limit, offset, snapshot, ...(signal ? { signal } : {}) })
+        if (pinned) snapshot = one.snapshot
         if (one.records.length > 0) yield one
         if (one.records.length < limit) return
       }
@@ -242,6 +268,15 @@ export class Entity<T, E> {
     const query = { history: true, limit, before }
     const response = await this.#client.request('GET', this.#address(key), { query, signal })
     return this.#client.parse(await response.text()) as readonly RecordEvent[]
+  }
+
+  /**
+   * Follows the changes of the records, until the signal or the loop ends it. A connection that has broken is resumed where it
+   * was.
+   * @throws CarrelProblem `snapshot-expired` if what has changed since isn't known any more
+   */
+  changes(options: ChangeOptions = {}): AsyncGenerator<Change<T>> {
+    return changesOf(this.#client, `${this.#base}/changes`, options)
   }
 
   /** Queries the records of another entity that are related to this one. */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type DataRecord, type Entity, isSortable, keyOf, keyPath, recordPath } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ListFilter, SlidersHorizontal } from '../../icons.ts'
@@ -20,6 +20,7 @@ import { EditTable } from '../edit/EditTable.tsx'
 import { nameOf, newer, rounds } from '../edit/writing.ts'
 import { hasWord } from '../search/search.ts'
 import { Applied } from './Applied.tsx'
+import { ChangedRecords } from './ChangedRecords.tsx'
 import { headOf } from './ColumnHead.tsx'
 import { Columns } from './Columns.tsx'
 import { Facets } from './Facets.tsx'
@@ -34,9 +35,19 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   const view = viewOf(entity)
   const { condition } = view
   const asked = ['q', 'sort', 'page', 'size'].map(name => query.value.get(name))
+  const [visit, setVisit] = useState(0)
+  // All pages of a visit show the state of the first one, until something is written here.
+  const pin: { snapshot: string | undefined } = useMemo(
+    () => ({ snapshot: undefined }),
+    [entity.name, who.value, rounds.value, newer.value, visit],
+  )
   const loaded = useLoad(
-    signal => loadRecords(entity, view, signal),
-    [entity.name, who.value, rounds.value, ...asked],
+    async signal => {
+      const page = await loadRecords(entity, view, signal, pin.snapshot)
+      pin.snapshot = page.snapshot
+      return page
+    },
+    [entity.name, who.value, rounds.value, visit, ...asked],
   )
   const { problem } = loaded
   useEffect(() => addRemembered(entity), [entity.name, query.value])
@@ -89,6 +100,16 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
       <div id="filter" hidden={!open}>
         {open && <FilterPanel entity={entity} condition={condition} problem={problem} />}
       </div>
+      {loaded.value?.snapshot !== undefined && (
+        <ChangedRecords
+          entity={entity}
+          snapshot={loaded.value.snapshot}
+          onShow={() => {
+            newer.value = new Map()
+            setVisit(visit + 1)
+          }}
+        />
+      )}
       <div class={`explore ${all && facets.isOpen && facets.isBeside ? 'with-facets' : ''}`}>
         {all && facets.isOpen && facets.isBeside && (
           <section class="facets-beside" aria-label={t('facets')}>

@@ -1,5 +1,5 @@
 import type { Page } from '@carrel/client'
-import { service } from '../../api.ts'
+import { CarrelProblem, service } from '../../api.ts'
 import { type DataRecord, type Entity, type EntityField, keyOf, pathOf } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import type { Order } from '../../parts/Table.tsx'
@@ -155,22 +155,39 @@ export function downloadOf(
 export const prefixOf = (entity: Entity): string => `${entity.name} { `
 export const pqlOf = (entity: Entity, condition: string): string => `${prefixOf(entity)}${condition} }`
 
+/**
+ * Loads a page of the view.
+ * @param snapshot the state to show, as far as the service still has it; the current one by default
+ */
 export async function loadRecords(
   entity: Entity,
   view: View,
   signal: AbortSignal,
+  snapshot?: string,
 ): Promise<Page<DataRecord> & { readonly total: number }> {
   const { path, parameters } = askedBy(entity, view)
   const offset = (view.page - 1) * view.size
-  const asked = { ...parameters, limit: view.size, offset: offset || undefined, include_total: true }
-  const response = await asking(entity, view.condition, prefixOf(entity), () =>
-    service.value.request('GET', path, { query: asked, signal }),
-  )
-  return {
-    records: readExactly(await response.text()) as readonly DataRecord[],
-    total: Number(response.headers.get('x-records')),
-    offset,
-    etag: response.headers.get('etag') ?? undefined,
+  const asked = {
+    ...parameters,
+    limit: view.size,
+    offset: offset || undefined,
+    include_total: true,
+    snapshot,
+  }
+  try {
+    const response = await asking(entity, view.condition, prefixOf(entity), () =>
+      service.value.request('GET', path, { query: asked, signal }),
+    )
+    return {
+      records: readExactly(await response.text()) as readonly DataRecord[],
+      total: Number(response.headers.get('x-records')),
+      offset,
+      etag: response.headers.get('etag') ?? undefined,
+      snapshot: response.headers.get('x-snapshot') ?? undefined,
+    }
+  } catch (error) {
+    if (snapshot === undefined || !(error instanceof CarrelProblem) || error.status !== 410) throw error
+    return loadRecords(entity, view, signal)
   }
 }
 
