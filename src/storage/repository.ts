@@ -83,6 +83,37 @@ export interface Repository {
   holders(sha256: string): Awaitable<readonly string[]>
   /** The hashes among these whose content at least one bitstream has. */
   contentsInUse(sha256: readonly string[]): Awaitable<ReadonlySet<string>>
+
+  /**
+   * Keeps sweeps from deleting a content for an hour, so that a bitstream can refer to it. Each upload calls
+   * this before it looks whether a bucket has the content.
+   * @returns false if the content is being deleted; a moment later it can be claimed
+   */
+  claimContent(sha256: string): Promise<boolean>
+  /**
+   * Keeps sweeps from deleting any content for an hour, such as those that a backup reads.
+   * @param name that of what pauses them @param isOver true to end that
+   */
+  pauseDeletions(name: string, isOver: boolean): Promise<void>
+  /**
+   * Notes which of these contents of a bucket are unused, and marks those that have been unused for an hour as
+   * being deleted: nothing uses them any more until `endDeletion` or ten minutes later.
+   * @param ahead time in ms by which the sweep's clock is ahead of the store's
+   */
+  sweepContents(sha256: readonly string[], ahead: number): Promise<SweptContents>
+  /** Called when contents have been deleted. */
+  endDeletion(sha256: readonly string[]): Promise<void>
+  /** Removes what has expired. */
+  forgetClaims(): Promise<void>
+}
+
+export interface SweptContents {
+  /** The contents that the caller has to delete now. */
+  readonly deleted: readonly string[]
+  /** Number of contents that are unused from now on. */
+  readonly setAside: number
+  /** Number of contents that were unused and aren't any more. */
+  readonly broughtBack: number
 }
 
 export type BundlePlace = Pick<Bitstream, 'item' | 'bundle'>

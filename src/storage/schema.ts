@@ -388,3 +388,13 @@ export const sessionBrowsers = (text: string): string => `
 /** Version 4 on both engines: events of single records are found by the record (docs/decisions/0072). */
 export const recordEvents = `
   CREATE INDEX event_of_record ON event (object, id) WHERE event IN ('record.put', 'record.change', 'record.delete');`
+
+/** Version 6: returns the table of contents that uploads and sweeps of a bucket speak of (docs/decisions/0080). */
+export const contentClaims = (text: string, integer: string, end = ')'): string => `
+  -- state: claimed, unused, deleted or paused. until: in ms since 1970, by the store's clock.
+  CREATE TABLE content_claim (
+    sha256 ${text} PRIMARY KEY,
+    state ${text} NOT NULL,
+    until ${integer} NOT NULL
+  ${end};
+  CREATE INDEX content_claim_by_end ON content_claim (until);`

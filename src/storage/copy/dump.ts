@@ -56,7 +56,7 @@ export interface DumpedEntity {
 }
 
 /**
- * All tables of a store except counts of attempts, single-use tickets, versions of entities that were replaced,
+ * All tables of a store except counts of attempts, claims of contents, single-use tickets, versions of entities that were replaced,
  * the size of the trail, which is measured again, and entities, which are copied with their records. A table
  * comes after those that it refers to. Processes that run meanwhile count as interrupted in the copy, where they have no owner; the chains of the trail go on under
  * the same secrets (docs/decisions/0027).

@@ -67,6 +67,8 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       db.exec('DELETE FROM kept_change; DELETE FROM kept_version')
       // Counts of attempts at guessing are out of date.
       db.run('DELETE FROM attempt')
+      // Uploads and sweeps of then have ended.
+      db.run('DELETE FROM content_claim')
       if (endSessions) {
         perform(db, sessions.changes.endAll(event, Date.now()))
         // Tokens may have been revoked since the backup.

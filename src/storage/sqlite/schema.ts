@@ -1,4 +1,11 @@
-import { countedEvents, keptVersions, recordEvents, sessionBrowsers, sqliteTables } from '../schema.ts'
+import {
+  contentClaims,
+  countedEvents,
+  keptVersions,
+  recordEvents,
+  sessionBrowsers,
+  sqliteTables,
+} from '../schema.ts'
 
 /**
  * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released,
@@ -125,4 +132,5 @@ export const migrations: readonly string[] = [
   keptVersions('TEXT', 'INTEGER', 'INTEGER PRIMARY KEY AUTOINCREMENT', ') STRICT'),
   recordEvents,
   sessionBrowsers('TEXT'),
+  `${contentClaims('TEXT', 'INTEGER', ') STRICT, WITHOUT ROWID')}`,
 ]

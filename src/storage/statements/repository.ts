@@ -5,6 +5,7 @@ import type { Bitstream, Bundle, Content, Item, ListedItem, Metadata, NewItem } 
 import { readReaders } from '../../model/readers.ts'
 import type { BundlePlace, PutOutcome, Repository } from '../repository.ts'
 import type { Part, Window } from '../window.ts'
+import { contentClaims } from './content-claims.ts'
 import { deleteNamed, itemChange, siteIn } from './item-changes.ts'
 import { holderExpression, maxHolders } from './items.ts'
 import { addAudiences, putItems } from './put-items.ts'
@@ -150,6 +151,7 @@ export const repository = {
     },
   },
   changes: {
+    ...contentClaims.changes,
     addAudiences,
     putItems,
     *setReaders(change, event) {
