@@ -1,13 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { type BackupReport, backUpTo } from '../admin/backup/backup.ts'
 import { type Made, type Progress, sourceOf } from '../admin/backup/make.ts'
+import { openBackups } from '../admin/backup/open-backups.ts'
 import { backUpToStream } from '../admin/backup/stream.ts'
 import { type VerifiedBackup, verifyBackups } from '../admin/backup/verify.ts'
 import { percent } from '../admin/processes/processes.ts'
+import { toConfig } from '../config/config.ts'
 import { quantity } from '../lib/quantities.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Misuse } from './failures.ts'
-import { givenPath } from './given-path.ts'
+import { givenPlace } from './given-path.ts'
 import { asProcess, showProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
@@ -20,7 +22,10 @@ interface Options extends Json {
 export function backupCommand(): Command {
   const command = new Command('backup')
     .description('Back up the whole store, while it is in use: accounts, entities, items, files, secrets.')
-    .argument('<folder|->', 'a folder for backups alone; -: a tar archive on standard output')
+    .argument(
+      '<folder|->',
+      'a folder for backups alone, or a bucket as s3://bucket/prefix; -: a tar archive on standard output',
+    )
     .option('--keep <number>', 'how many backups of this store to keep in the folder', positive, 7)
     .option(...jsonOption)
     .action((to: string, { keep, json }: Options, own: Command) => {
@@ -34,12 +39,14 @@ export function backupCommand(): Command {
   command
     .command('verify')
     .description('Read every backup of a folder again, and compare every file with its SHA-256.')
-    .argument('<folder>', 'a folder of backups')
+    .argument('<folder>', 'a folder of backups, or s3://bucket/prefix')
     .option(...jsonOption)
     .action(async (folder: string, _: Json, own: Command) => {
       // The outer command has this option as well, and takes it.
       const { json } = own.optsWithGlobals<Json>()
-      const backups = await withProgress(progress => verifyBackups(givenPath(folder), progress))
+      const place = givenPlace(folder, toConfig(process.env))
+      const opened = await openBackups(place, 'read')
+      const backups = await withProgress(progress => verifyBackups(opened, progress))
       sayResult(json, { backups }, backups.map(describeVerified).join('\n'))
       if (backups.some(({ problems }) => problems.length > 0)) process.exitCode = 1
     })
@@ -91,9 +98,10 @@ const listed = <T extends Made & { readonly name: string }>(
 const toFolder = (path: string, keep: number, json: boolean | undefined): Promise<void> =>
   withStore(async (storage, config) => {
     const { trail } = storage
-    const source = await sourceOf(config)
-    const report = await listed(storage, { keep: String(keep) }, progress =>
-      backUpTo(givenPath(path), source, keep, progress),
+    const place = givenPlace(path, config)
+    const source = await sourceOf(config, storage.repository)
+    const report = await listed(storage, { keep: String(keep) }, async progress =>
+      backUpTo(await openBackups(place, 'write'), source, keep, progress),
     )
     await trail.record(commandEvent('store.backup', report.name))
     const { name, newest, copied, pruned, manifest } = report
@@ -105,7 +113,7 @@ const toFolder = (path: string, keep: number, json: boolean | undefined): Promis
 const toStream = (): Promise<void> =>
   withStore(async (storage, config) => {
     const { trail } = storage
-    const source = await sourceOf(config)
+    const source = await sourceOf(config, storage.repository)
     const made = await listed(storage, { to: 'standard output' }, progress =>
       backUpToStream(process.stdout, source, progress),
     )

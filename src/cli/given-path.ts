@@ -1,4 +1,7 @@
 import { resolve } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { type FilesPlace, filesPlace, isFilesPlace } from '../config/files-place.ts'
+import { Misuse } from './failures.ts'
 
 /**
  * Resolves a path from where the user typed it. npm runs scripts in the folder of package.json, and sets
@@ -8,6 +11,12 @@ export const givenPath = (path: string): string =>
   process.env.npm_lifecycle_event === 'carrel' && process.env.INIT_CWD !== undefined
     ? resolve(process.env.INIT_CWD, path)
     : path
+
+/** Reads a folder, or a bucket as s3://bucket/prefix. @throws Misuse */
+export function givenPlace(text: string, { bucketServer }: Pick<Config, 'bucketServer'>): FilesPlace {
+  if (!isFilesPlace(text)) throw new Misuse(`${text} is neither a folder nor s3://bucket/prefix`)
+  return filesPlace(text.startsWith('s3:') ? text : givenPath(text), bucketServer)
+}
 
 /** Returns the words that call the command line here: npm's in a checkout, else its name. */
 export const ownCommand = (): string =>

@@ -1,3 +1,4 @@
+import { openBackups } from '../admin/backup/open-backups.ts'
 import { verifyBackups } from '../admin/backup/verify.ts'
 import type { Asked, Question } from '../admin/operation/questions.ts'
 import type { Config } from '../config/config.ts'
@@ -35,7 +36,7 @@ async function answer(config: Config, question: Question, { progress }: Running)
         return { ...(await trail.read(reader => verifyTrail(reader, wanted, told))) }
       })
     case 'verify-backups':
-      return { backups: await verifyBackups(question.folder, progress) }
+      return { backups: await verifyBackups(await openBackups(question.place, 'read'), progress) }
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { openToRead } from '../admin/backup/folder.ts'
+import { openBackups } from '../admin/backup/open-backups.ts'
 import { type RestoreReport, restore } from '../admin/backup/restore.ts'
 import { openStream } from '../admin/backup/stream.ts'
 import { type Config, toConfig } from '../config/config.ts'
@@ -7,7 +7,7 @@ import { placeText } from '../config/files-place.ts'
 import { openFiles } from '../files/open-files.ts'
 import type { ExposedEntity } from '../storage/copy/snapshot.ts'
 import { Failure } from './failures.ts'
-import { givenPath } from './given-path.ts'
+import { givenPlace } from './given-path.ts'
 import { showProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
 import { commandEvent, placeOf, restorePlace, withStore } from './store.ts'
@@ -21,7 +21,10 @@ interface Options extends Json {
 export function restoreCommand(): Command {
   return new Command('restore')
     .description('Make a store from a backup, in an empty data folder or an empty PostgreSQL database.')
-    .argument('<folder|->', 'a folder of backups; -: a tar archive on standard input')
+    .argument(
+      '<folder|->',
+      'a folder of backups, or a bucket as s3://bucket/prefix; -: a tar archive on standard input',
+    )
     .option('--backup <name>', 'which backup of the folder (default: the newest)')
     .option(
       '--keep-sessions',
@@ -33,7 +36,8 @@ export function restoreCommand(): Command {
       const progress = showProgress()
       try {
         const report = await restore(
-          work => (from === '-' ? openStream(process.stdin, work) : openToRead(givenPath(from))),
+          work =>
+            from === '-' ? openStream(process.stdin, work) : openBackups(givenPlace(from, config), 'read'),
           restorePlace(config),
           {
             name: backup,

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { Place } from '../admin/backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
-import { folderOf } from '../config/files-place.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ClientLimits } from '../storage/postgres/errors.ts'
 import { createShared, type Shared } from '../storage/runtime/event-loops.ts'
@@ -95,8 +94,8 @@ export function placeOf({ database, dataFolder }: Pick<Config, 'database' | 'dat
 /** Returns the place for a restore, and for its leftovers. */
 export const restorePlace = ({ database, dataFolder, files }: Config): Place =>
   database.kind === 'embedded'
-    ? { kind: 'embedded', dataFolder, filesFolder: folderOf(files) }
-    : { kind: 'postgres', url: database.url, filesFolder: folderOf(files) }
+    ? { kind: 'embedded', dataFolder, files }
+    : { kind: 'postgres', url: database.url, dataFolder, files }
 
 /** Makes the audit event of a command, which involves no token. */
 export const commandEvent = (event: AuditEvent['event'], object: string | null = null): AuditEvent => ({

@@ -3,7 +3,7 @@ import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
-import { type FilesPlace, filesPlace } from './files-place.ts'
+import { type BucketServer, type FilesPlace, filesPlace } from './files-place.ts'
 import { type Look, lookOf, type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
@@ -18,6 +18,7 @@ export type Config = Readonly<{
   database: DatabaseConfig
   dataFolder: string
   files: FilesPlace
+  bucketServer: BucketServer
   /** Maximum size of all files together in bytes; null for no limit. */
   filesQuota: number | null
   filesSentBy: FilesSentBy
@@ -89,8 +90,8 @@ export type Config = Readonly<{
   /** Settings of mail; null if none is sent. */
   mail: MailConfig | null
   uploads: UploadLimits
-  /** Folder for backups that are made over HTTP; null if none can be made. */
-  backups: string | null
+  /** The place of backups that are made over HTTP; null if none can be made. */
+  backups: FilesPlace | null
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
@@ -141,11 +142,13 @@ export function toConfig(env: Environment): Config {
   const trustedProxies = value('CARREL_TRUSTED_PROXIES') ?? []
   const filesSentBy = required('CARREL_FILES_SENT_BY')
   const pathStyle = value('CARREL_FILES_PATH_STYLE')
-  const files = filesPlace(value('CARREL_FILES') ?? join(dataFolder, 'files'), {
+  const bucketServer = {
     endpoint: value('CARREL_FILES_ENDPOINT'),
     region: value('CARREL_FILES_REGION'),
     pathStyle: pathStyle === null ? null : pathStyle === 'true',
-  })
+  }
+  const files = filesPlace(value('CARREL_FILES') ?? join(dataFolder, 'files'), bucketServer)
+  const backups = value('CARREL_BACKUPS')
   refuseSender(filesSentBy, files, trustedProxies)
   const { methods, singleSignOn } = readSignOn(structured.singleSignOn, {
     file: env.CARREL_CONFIG ?? '',
@@ -163,6 +166,7 @@ export function toConfig(env: Environment): Config {
     dataFolder,
     filesQuota: inBytes(value('CARREL_FILES_QUOTA')),
     files,
+    bucketServer,
     filesSentBy,
     host: required('CARREL_HOST'),
     port,
@@ -207,7 +211,7 @@ export function toConfig(env: Environment): Config {
     },
     mail: mailOf(values, baseUrl),
     uploads: uploadsOf(values),
-    backups: absolute(value('CARREL_BACKUPS')),
+    backups: backups === null ? null : filesPlace(backups, bucketServer),
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,
     loginMethods: methods,
@@ -217,7 +221,6 @@ export function toConfig(env: Environment): Config {
 
 const megabyte = 1024 * 1024
 const inBytes = (megabytes: number | null) => (megabytes === null ? null : megabytes * megabyte)
-const absolute = (folder: string | null) => (folder === null ? null : resolve(folder))
 
 function refuseSender({ kind }: FilesSentBy, files: FilesPlace, trustedProxies: readonly string[]): void {
   if (kind === 'carrel') return

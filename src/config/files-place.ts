@@ -26,11 +26,11 @@ const address = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/
 /** True for a folder, and for a bucket whose address is well-formed. */
 export const isFilesPlace = (text: string): boolean => !/^\w+:\/\//.test(text) || address.test(text)
 
+/** The server of all buckets. */
+export type BucketServer = Pick<BucketPlace, 'endpoint' | 'region'> & { readonly pathStyle: boolean | null }
+
 /** @param text a folder, or s3://bucket/prefix @param server where a bucket is */
-export function filesPlace(
-  text: string,
-  server: Pick<BucketPlace, 'endpoint' | 'region'> & { readonly pathStyle: boolean | null },
-): FilesPlace {
+export function filesPlace(text: string, server: BucketServer): FilesPlace {
   const [, bucket, prefix = ''] = address.exec(text) ?? []
   if (bucket === undefined) return { kind: 'folder', folder: resolve(text) }
   const { endpoint, pathStyle, region } = server

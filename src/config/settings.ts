@@ -370,9 +370,9 @@ export const settings = {
     wholeNumber(1, 8_760),
   ),
   CARREL_BACKUPS: setting(
-    'the folder into which administrators may make backups over HTTP (not set: they may not)',
+    'the folder, or the bucket as s3://bucket/prefix, into which administrators may make backups over HTTP (not set: they may not)',
     null,
-    text => text || undefined,
+    text => (text !== '' && isFilesPlace(text) ? text : undefined),
   ),
   CARREL_LOG_LEVEL: setting('silent, error, warn or info', 'warn', oneOf('silent', 'error', 'warn', 'info')),
   CARREL_CONFIG: setting('the path of a JSON file with these keys and the structured ones', null, textOf),

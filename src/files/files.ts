@@ -59,3 +59,11 @@ export interface SweepReport {
 
 /** The parts of a store that its files depend on. */
 export type FilesStore = Pick<Repository, 'storeId' | 'copiedFrom' | 'contents' | 'contentsInUse'>
+
+/** In place of a store where there is none yet, or none that knows the contents. Nothing may be removed then. */
+export const noStore: FilesStore = {
+  storeId: async () => '',
+  copiedFrom: async () => null,
+  contents: async () => [],
+  contentsInUse: async names => new Set(names),
+}

@@ -184,7 +184,7 @@ test('OP4 backups of the operator’s folder are listed, whole and damaged ones,
   rmSync(join(folder, 'backups', 'folder.json'), { recursive: true })
   const again = await begin('verify-backups')
   assert.equal(again.result?.damaged, 1, String(again.fault))
-  assert.equal(service.config.backups, folder)
+  assert.deepEqual(service.config.backups, { kind: 'folder', folder })
 })
 
 test('OP4 where the operator has chosen no folder, there are no backups to list and none to read', async t => {

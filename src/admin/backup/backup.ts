@@ -1,15 +1,10 @@
-import { readdir, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { isSha256 } from '../../files/layout.ts'
-import { syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import type { Database } from '../../lib/sqlite.ts'
-import { unlessMissing } from '../../lib/system-errors.ts'
 import type { Content } from '../../model/items.ts'
+import type { Backups } from './backups.ts'
 import { contentsIn, digitsOfParts } from './contents.ts'
-import { type BackupFolder, openBackedUp, openToWrite } from './folder.ts'
 import { copyStore, type Made, type Progress, type Source, type Target } from './make.ts'
-import { backupName, type Manifest, writeManifest } from './manifest.ts'
+import { backupName, type Manifest } from './manifest.ts'
 
 export interface BackupReport extends Made {
   readonly name: string
@@ -19,43 +14,39 @@ export interface BackupReport extends Made {
 }
 
 /**
- * Makes a backup in a folder. Contents and versions of entities that the folder already
- * has are not copied again.
+ * Makes a backup. Contents and versions of entities that the place already has are not copied again.
  * @param keep number of backups of this store to keep, including the new one
  */
 export async function backUpTo(
-  path: string,
+  backups: Backups,
   source: Source,
   keep: number,
   progress: Progress,
 ): Promise<BackupReport> {
-  const folder = await openToWrite(path)
   try {
-    const made = await copyStore(source, await targetIn(folder), progress)
+    const made = await copyStore(source, await targetIn(backups), progress)
     const name = backupName(made.manifest)
-    await writeManifest(folder.manifestPath(name), folder.staging, made.manifest)
-    const pruned = await prune(folder, name, made.manifest.store, keep, share => progress('cleaning', share))
-    const newest = (await folder.names()).at(-1) ?? name
+    await backups.complete(name, made.manifest)
+    const pruned = await prune(backups, name, made.manifest.store, keep, share => progress('cleaning', share))
+    const newest = (await backups.names()).at(-1) ?? name
     return { ...made, name, pruned, newest }
   } finally {
-    await rm(folder.staging, { recursive: true, force: true })
-    folder.close()
+    await backups.close()
   }
 }
 
-async function targetIn(folder: BackupFolder): Promise<Target> {
-  const { contents, staging } = folder
-  const has = async (content: Content) => (await contents.pathInPlace(content)) !== undefined
+async function targetIn(backups: Backups): Promise<Target> {
+  const { contents, staging, has } = backups
   const known = new Map<string, Content>()
-  for (const { path, ...content } of (await latest(folder))?.files ?? [])
+  for (const { path, ...content } of (await latest(backups))?.files ?? [])
     if (path.startsWith('entities/') && (await has(content))) known.set(path, content)
   return { staging, known, has, keep: file => contents.keepOpened(file) }
 }
 
-async function latest(folder: BackupFolder): Promise<Manifest | undefined> {
-  const name = (await folder.names()).at(-1)
+async function latest(backups: Backups): Promise<Manifest | undefined> {
+  const name = (await backups.names()).at(-1)
   // A backup that can't be read has no files to reuse.
-  return name === undefined ? undefined : folder.manifest(name).catch(() => undefined)
+  return name === undefined ? undefined : backups.manifest(name).catch(() => undefined)
 }
 
 interface Pruned {
@@ -76,8 +67,8 @@ interface Pruned {
  * @param newest the backup that was just made. Names come from clocks, so another one may have a later name.
  * @param store the id of the store
  */
-export async function prune(
-  folder: BackupFolder,
+async function prune(
+  backups: Backups,
   newest: string,
   store: string,
   keep: number,
@@ -85,26 +76,22 @@ export async function prune(
 ): Promise<Pruned> {
   const kept: Manifest[] = []
   const old: string[] = []
-  const removed: string[] = []
+  let removed: readonly string[] = []
   const databases: Database[] = []
   try {
     let seen = 0
-    const others = (await folder.names()).filter(name => name !== newest)
+    const others = (await backups.names()).filter(name => name !== newest)
     for (const name of [newest, ...others.toReversed()]) {
-      const manifest = await folder.manifest(name)
+      const manifest = await backups.manifest(name)
       if (manifest.store !== store || seen++ < keep) kept.push(manifest)
       else old.push(name)
     }
-    for (const manifest of kept) databases.push(openBackedUp(folder, manifest))
-    for (const name of old) {
-      await rm(folder.manifestPath(name))
-      removed.push(name)
-    }
-    // After a power failure, a manifest must not come back when its contents are gone.
-    syncToDisk(dirname(folder.manifestPath(newest)))
+    for (const manifest of kept) databases.push(await backups.openDatabase(manifest))
+    await backups.removeManifests(old)
+    removed = old
     return {
       backups: removed,
-      contents: await removeUnused(folder, kept, databases, progress),
+      contents: await removeUnused(backups, kept, databases, progress),
       unreadable: undefined,
     }
   } catch (error) {
@@ -120,7 +107,7 @@ export async function prune(
  * SHA-256, so that memory stays bounded.
  */
 async function removeUnused(
-  { layout }: BackupFolder,
+  backups: Backups,
   kept: readonly Manifest[],
   databases: readonly Database[],
   progress: (share: number) => void,
@@ -129,17 +116,15 @@ async function removeUnused(
   let removed = 0
   for (const [part, digits] of digitsOfParts.entries()) {
     progress(part / digitsOfParts.length)
-    const outer = join(layout.folder, digits)
-    const folders = (await unlessMissing(readdir(outer))) ?? []
-    if (folders.length === 0) continue
+    const found = await backups.contentsFrom(digits)
+    if (found.length === 0) continue
     const used = new Set(files.filter(sha256 => sha256.startsWith(digits)))
     for (const db of databases) for (const { sha256 } of contentsIn(db, digits)) used.add(sha256)
-    for (const inner of folders)
-      for (const name of await readdir(join(outer, inner))) {
-        if (!isSha256(name) || used.has(name)) continue
-        await rm(join(outer, inner, name))
-        removed++
-      }
+    for (const sha256 of found) {
+      if (used.has(sha256)) continue
+      await backups.removeContent(sha256)
+      removed++
+    }
   }
   return removed
 }

@@ -1,31 +1,14 @@
-import { chmod, readdir, rm } from 'node:fs/promises'
+import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createFileStore, type FileStore } from '../../files/file-store.ts'
-import { type Layout, layoutOf } from '../../files/layout.ts'
+import { createFileStore } from '../../files/file-store.ts'
+import { isSha256, layoutOf } from '../../files/layout.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { holdFile } from '../../lib/held-file.ts'
 import { type Database, openSqlite } from '../../lib/sqlite.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
-import { BadBackup, fileNamed, type Manifest, readManifest } from './manifest.ts'
-
-/**
- * A folder of backups (docs/decisions/0025). `backups/<name>.json` is the manifest of each backup,
- * `contents/ab/cd/<sha256>` is what they share, `staging` holds the temporary files of a backup in the
- * making, and `carrel-backups.lock` is locked while the folder is in use.
- */
-export interface BackupFolder {
-  readonly path: string
-  readonly staging: string
-  readonly contents: FileStore
-  readonly layout: Layout
-  /** Returns the names of the backups, oldest first. */
-  names(): Promise<readonly string[]>
-  manifestPath(name: string): string
-  /** @throws BadBackup */
-  manifest(name: string): Promise<Manifest>
-  close(): void
-}
+import type { Backups } from './backups.ts'
+import { BadBackup, fileNamed, type Manifests, manifestText, namesIn, readManifest } from './manifest.ts'
 
 const isFolderOfBackups = (names: readonly string[]) =>
   ['backups', 'contents'].every(part => names.includes(part))
@@ -38,7 +21,7 @@ const ignored = ['lost+found', '.snapshot', '.snapshots']
  * Opens a folder to back up into, creating it if necessary. Only its owner can read the files made in it.
  * @throws OperatorError if the folder holds something else, or is in use
  */
-export async function openToWrite(path: string): Promise<BackupFolder> {
+export async function openToWrite(path: string): Promise<Backups> {
   const names = (await unlessMissing(readdir(path))) ?? []
   if (!names.includes(lockFile) && !isFolderOfBackups(names) && names.some(name => !ignored.includes(name)))
     throw new OperatorError(
@@ -61,14 +44,14 @@ export async function openToWrite(path: string): Promise<BackupFolder> {
     lock.close()
     throw error
   }
-  return backupFolder(path, lock)
+  return backupsIn(path, lock, true)
 }
 
 /** Opens a folder to verify or restore from. It may be read-only. @throws BadBackup if it holds no backups */
-export async function openToRead(path: string): Promise<BackupFolder> {
+export async function openToRead(path: string): Promise<Backups> {
   const names = (await unlessMissing(readdir(path))) ?? []
   if (!isFolderOfBackups(names)) throw new BadBackup(`${path} holds no backups of Carrel`)
-  return backupFolder(path, names.includes(lockFile) ? lockFolder(path, 'read') : undefined)
+  return backupsIn(path, names.includes(lockFile) ? lockFolder(path, 'read') : undefined, false)
 }
 
 /**
@@ -90,28 +73,58 @@ function lockFolder(path: string, mode: 'write' | 'read'): Database {
   return lock
 }
 
-function backupFolder(path: string, lock: Database | undefined): BackupFolder {
-  const contents = join(path, 'contents')
+/**
+ * `backups/<name>.json` is the manifest of each backup, `contents/ab/cd/<sha256>` is what they share, `staging`
+ * holds the temporary files of a backup in the making, and `carrel-backups.lock` is locked while the folder is
+ * in use.
+ */
+function backupsIn(path: string, lock: Database | undefined, isWritten: boolean): Backups {
+  const folder = join(path, 'contents')
+  const staging = join(path, 'staging')
+  const layout = layoutOf(folder)
+  const contents = createFileStore(folder)
+  const manifests = manifestsIn(path)
   const manifestPath = (name: string) => join(path, 'backups', `${name}.json`)
   return {
-    path,
-    staging: join(path, 'staging'),
-    contents: createFileStore(contents),
-    layout: layoutOf(contents),
-    names: async () =>
-      (await readdir(join(path, 'backups')))
-        .filter(name => name.endsWith('.json'))
-        .map(name => name.slice(0, -'.json'.length))
-        .toSorted(),
-    manifestPath,
-    manifest: name => readManifest(manifestPath(name)),
-    close: () => lock?.close(),
+    ...{ place: path, staging, contents, placeOf: layout.placeOf },
+    has: async content => (await contents.pathInPlace(content)) !== undefined,
+    names: () => namesIn(manifests),
+    manifest: async name => readManifest(await readFile(manifestPath(name), 'utf8'), manifestPath(name)),
+    complete: async (name, manifest) => {
+      const temporary = join(staging, 'manifest')
+      await writeFile(temporary, manifestText(manifest), { mode: 0o600, flush: true })
+      await rename(temporary, manifestPath(name))
+      syncToDisk(join(path, 'backups'))
+    },
+    removeManifests: async names => {
+      for (const name of names) await rm(manifestPath(name))
+      syncToDisk(join(path, 'backups'))
+    },
+    openDatabase: async manifest => {
+      const file = layout.placeOf(fileNamed(manifest, 'carrel.db').sha256)
+      return openSqlite(file, { mode: 'immutable' }, why => new BadBackup(`${file} (carrel.db): ${why}`))
+    },
+    contentsFrom: async digits => {
+      const outer = join(folder, digits)
+      const inner = (await unlessMissing(readdir(outer))) ?? []
+      return (await Promise.all(inner.map(name => readdir(join(outer, name))))).flat().filter(isSha256)
+    },
+    removeContent: sha256 => rm(layout.placeOf(sha256)),
+    close: async () => {
+      if (isWritten) await rm(staging, { recursive: true, force: true })
+      lock?.close()
+    },
   }
 }
 
-/** Opens the database of a backup in place. @throws BadBackup if it is missing or damaged */
-export function openBackedUp({ layout }: BackupFolder, manifest: Manifest): Database {
-  const { sha256 } = fileNamed(manifest, 'carrel.db')
-  const path = layout.placeOf(sha256)
-  return openSqlite(path, { mode: 'immutable' }, why => new BadBackup(`${path} (carrel.db): ${why}`))
+/** The manifests in a folder of backups, which is not locked to read them. */
+export function manifestsIn(path: string): Manifests {
+  const folder = join(path, 'backups')
+  return {
+    list: async () => (await unlessMissing(readdir(folder))) ?? [],
+    read: async (file, limit) => {
+      const path = join(folder, file)
+      return limit !== undefined && (await stat(path)).size > limit ? undefined : readFile(path, 'utf8')
+    },
+  }
 }

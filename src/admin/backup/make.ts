@@ -1,7 +1,7 @@
-import { type FilesPlace, folderOf } from '../../config/files-place.ts'
-import { createFileStore } from '../../files/file-store.ts'
+import type { FilesPlace } from '../../config/files-place.ts'
+import type { Files, FilesStore } from '../../files/files.ts'
+import { openFiles } from '../../files/open-files.ts'
 import { type Opened, openedFile } from '../../files/opened.ts'
-import { pauseSweeps } from '../../files/sweep.ts'
 import { version } from '../../lib/version.ts'
 import type { Content } from '../../model/items.ts'
 import type { Snapshot, TakeSnapshot } from '../../storage/copy/snapshot.ts'
@@ -12,7 +12,7 @@ import { type BackedUpFile, currentFormat, type LostContent, type Manifest } fro
 /** The store to back up. */
 export interface Source {
   readonly takeSnapshot: TakeSnapshot
-  readonly filesFolder: string
+  readonly files: Pick<Files, 'open' | 'pauseSweeps'>
 }
 
 /** The destination of a backup: a folder or a stream. */
@@ -45,13 +45,13 @@ export type Progress = (step: string, share: number) => void
  */
 export async function copyStore(source: Source, target: Target, progress: Progress): Promise<Made> {
   // This comes before the snapshot, so that every content that the snapshot names stays until the end.
-  const release = await pauseSweeps(source.filesFolder)
+  const release = await source.files.pauseSweeps()
   try {
     const made = new Date().toISOString()
     const snapshot = await source.takeSnapshot(target.staging, new Set(target.known.keys()), progress)
     try {
       const files = await copyFiles(snapshot, target, progress)
-      const { copied, lost } = await copyContents(snapshot, source.filesFolder, target, progress)
+      const { copied, lost } = await copyContents(snapshot, source.files, target, progress)
       const { schema, storeId: store, exposed } = snapshot
       const contents = countContents(snapshot.db)
       return {
@@ -94,11 +94,10 @@ async function copyFiles(
 
 async function copyContents(
   { db }: Snapshot,
-  filesFolder: string,
+  store: Source['files'],
   target: Target,
   progress: Progress,
 ): Promise<{ copied: Made['copied']; lost: readonly LostContent[] }> {
-  const store = createFileStore(filesFolder)
   const copied = { count: 0, bytes: 0 }
   const failed: Content[] = []
 
@@ -139,9 +138,10 @@ interface Store {
 }
 
 /** Returns the store to back up. */
-export async function sourceOf({ database, dataFolder, files }: Store): Promise<Source> {
-  const filesFolder = folderOf(files)
-  if (database.kind === 'embedded') return { takeSnapshot: snapshotsOfSqlite(dataFolder), filesFolder }
+export async function sourceOf(config: Store, repository: FilesStore): Promise<Source> {
+  const { database, dataFolder } = config
+  const files = await openFiles(config.files, repository)
+  if (database.kind === 'embedded') return { takeSnapshot: snapshotsOfSqlite(dataFolder), files }
   const { snapshotsOfPostgres } = await import('../../storage/copy/snapshot-postgres.ts')
-  return { takeSnapshot: snapshotsOfPostgres(database.url), filesFolder }
+  return { takeSnapshot: snapshotsOfPostgres(database.url), files }
 }

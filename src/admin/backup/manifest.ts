@@ -1,9 +1,6 @@
 import { hash } from 'node:crypto'
-import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../lib/errors.ts'
-import { systemReason, unlessMissing } from '../../lib/system-errors.ts'
+import { systemReason } from '../../lib/system-errors.ts'
 import type { Content } from '../../model/items.ts'
 import type { ExposedEntity } from '../../storage/copy/snapshot.ts'
 
@@ -58,17 +55,8 @@ const sealed = (text: string): string => `${text}\n${hash('sha256', text)}\n`
 /** Returns the manifest as JSON on one line, followed by the SHA-256 of that line on the next. */
 export const manifestText = (manifest: Manifest): string => sealed(JSON.stringify(manifest))
 
-/** Writes the manifest, which completes the backup. @param staging a folder on the same file system */
-export async function writeManifest(path: string, staging: string, manifest: Manifest): Promise<void> {
-  const temporary = join(staging, 'manifest')
-  await writeFile(temporary, manifestText(manifest), { mode: 0o600, flush: true })
-  await rename(temporary, path)
-  syncToDisk(dirname(path))
-}
-
-/** @throws BadBackup if it is damaged, or of a newer version of Carrel */
-export async function readManifest(path: string): Promise<Manifest> {
-  const text = await readFile(path, 'utf8')
+/** @param path its place in messages @throws BadBackup if it is damaged, or of a newer version of Carrel */
+export function readManifest(text: string, path: string): Manifest {
   const [line = ''] = text.split('\n')
   if (text !== sealed(line))
     throw new BadBackup(`${path} is damaged: its SHA-256 is not the one in its second line`)
@@ -108,28 +96,34 @@ const maxBackups = 1_000
 /** Maximum size of a manifest in bytes. It has an entry for each entity, and for each lost content. */
 const maxManifest = 64 * 1024 ** 2
 
-/**
- * Lists the backups of a folder, newest first, without locking it, so that it works during a backup.
- * @returns an empty list if the folder does not exist yet
- */
-export async function listBackups(folder: string): Promise<readonly ListedBackup[]> {
-  const path = join(folder, 'backups')
-  const names = ((await unlessMissing(readdir(path))) ?? [])
+/** The files in which the manifests of a folder or a bucket are. */
+export interface Manifests {
+  /** Returns the names of all files there; none if the place does not exist yet. */
+  list(): Promise<readonly string[]>
+  /** @param limit maximum size in bytes @returns undefined if it is larger */
+  read(file: string, limit: number): Promise<string | undefined>
+}
+
+/** Returns the names of the backups, oldest first. */
+export const namesIn = async (manifests: Pick<Manifests, 'list'>): Promise<readonly string[]> =>
+  (await manifests.list())
     .filter(name => name.endsWith('.json'))
     .map(name => name.slice(0, -'.json'.length))
     .toSorted()
-    .reverse()
-    .slice(0, maxBackups)
+
+/** Lists backups, newest first, without locking their place, so that it works during a backup. */
+export async function listBackups(manifests: Manifests): Promise<readonly ListedBackup[]> {
+  const names = (await namesIn(manifests)).toReversed().slice(0, maxBackups)
   const listed: ListedBackup[] = []
-  for (const name of names) listed.push(await describe(path, name))
+  for (const name of names) listed.push(await describe(manifests, name))
   return listed
 }
 
-async function describe(path: string, name: string): Promise<ListedBackup> {
-  const file = join(path, `${name}.json`)
+async function describe(manifests: Manifests, name: string): Promise<ListedBackup> {
   try {
-    if ((await stat(file)).size > maxManifest) throw new BadBackup('its manifest is too large')
-    const { made, carrel, files, contents, lost } = await readManifest(file)
+    const text = await manifests.read(`${name}.json`, maxManifest)
+    if (text === undefined) throw new BadBackup('its manifest is too large')
+    const { made, carrel, files, contents, lost } = readManifest(text, name)
     const bytes = files.reduce((total, { size }) => total + size, contents.bytes)
     return {
       ...{ name, complete: true, fault: null, made, carrel, bytes },

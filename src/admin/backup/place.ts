@@ -1,6 +1,9 @@
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
-import { clearRestored, markRestoring, ownedFolder } from '../../files/owner.ts'
+import type { FilesPlace } from '../../config/files-place.ts'
+import { noStore } from '../../files/files.ts'
+import { openFiles } from '../../files/open-files.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { holdFile } from '../../lib/held-file.ts'
@@ -9,8 +12,8 @@ import { unlessMissing } from '../../lib/system-errors.ts'
 import { restoringFolder } from '../../storage/copy/restored.ts'
 
 /** The place that a store is restored to. */
-export type Place = { readonly filesFolder: string } & (
-  | { readonly kind: 'embedded'; readonly dataFolder: string }
+export type Place = { readonly files: FilesPlace; readonly dataFolder: string } & (
+  | { readonly kind: 'embedded' }
   | { readonly kind: 'postgres'; readonly url: string }
 )
 
@@ -37,7 +40,8 @@ export interface ClaimedPlace {
  */
 export async function claimPlace(place: Place): Promise<ClaimedPlace> {
   const mark = markOf(place)
-  const made = await missing([place.filesFolder, dirname(mark)])
+  const files = await openFiles(place.files, noStore)
+  const made = await missing([...(place.files.kind === 'folder' ? [place.files.folder] : []), dirname(mark)])
   await rm(endedMark(mark), { recursive: true, force: true })
   const wasMarked = (await unlessMissing(readdir(mark))) !== undefined
   // The database is put in place last. So a killed restore that left a database had only
@@ -45,7 +49,7 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
   const isComplete = wasMarked && (await holdsStore(place))
   if (!isComplete) {
     await requireEmpty(place, wasMarked)
-    await markRestoring(ownedFolder(place.filesFolder), nameOf(place))
+    await files.markRestoring(ownMark(place))
     makeFolder(mark)
   }
   const lock = holdMark(mark)
@@ -85,7 +89,7 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
         await rm(work, { recursive: true, force: true })
         if (!begun) return
         await clear()
-        await clearRestored(ownedFolder(place.filesFolder), nameOf(place))
+        await files.clearRestored(ownMark(place))
         await removeMark(mark)
         for (const folder of made) await rmdir(folder).catch(() => {})
       } finally {
@@ -116,8 +120,18 @@ export async function clearAfterRestore(place: Place): Promise<void> {
   }
 }
 
-const markOf = (place: Place): string =>
-  join(place.kind === 'embedded' ? place.dataFolder : place.filesFolder, restoringFolder)
+/**
+ * The mark keeps two restores into one database apart, and is in the folder of files, which all nodes share.
+ * For files in a bucket it is in the data folder, and what the bucket says has it (`ownMark`).
+ */
+const markOf = ({ kind, dataFolder, files }: Place): string =>
+  join(kind === 'postgres' && files.kind === 'folder' ? files.folder : dataFolder, restoringFolder)
+
+/** Returns the text that marks the files of a restore as its own. */
+const ownMark = (place: Place): string =>
+  place.kind === 'postgres' && place.files.kind === 'bucket'
+    ? `${nameOf(place)} by ${hostname()} in ${place.dataFolder}`
+    : nameOf(place)
 
 /** Returns the path that the mark of a complete restore has while it is removed. */
 const endedMark = (mark: string): string => join(dirname(mark), 'restored')

@@ -1,6 +1,7 @@
 import { open, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createFileStore } from '../../files/file-store.ts'
+import { type Files, noStore } from '../../files/files.ts'
+import { openFiles } from '../../files/open-files.ts'
 import { type Opened, readThrough } from '../../files/opened.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
@@ -8,8 +9,8 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Content } from '../../model/items.ts'
 import { lastBefore } from '../../storage/copy/from-before.ts'
 import { checkSnapshot, newestSchema, renewSnapshot } from '../../storage/copy/restored.ts'
+import type { Backups } from './backups.ts'
 import { contentsIn, countContents, forEachContent } from './contents.ts'
-import { type BackupFolder, openBackedUp } from './folder.ts'
 import type { Progress } from './make.ts'
 import { BadBackup, currentFormat, type Manifest } from './manifest.ts'
 import { type ClaimedPlace, claimPlace, type Place } from './place.ts'
@@ -34,13 +35,13 @@ export interface RestoreReport {
 /**
  * Makes a store from a backup, in an empty place. A restore that is killed at any moment leaves nothing that
  * opens as a store, and can be repeated.
- * @param openFolder opens the folder of backups; `work` is a folder for its temporary files
+ * @param openBackups opens the backups; `work` is a folder for its temporary files
  * @throws OperatorError if the place is not empty
  * @throws BadBackup if there is no such backup, it is damaged, or a newer Carrel made it; nothing
  * remains of the restore then
  */
 export async function restore(
-  openFolder: (work: string) => Promise<BackupFolder>,
+  openBackups: (work: string) => Promise<Backups>,
   place: Place,
   { name: wanted, event, ...options }: RestoreOptions,
   progress: Progress,
@@ -49,7 +50,7 @@ export async function restore(
   const staging = join(claimed.work, 'store')
   let report: RestoreReport
   try {
-    report = await stage(await openFolder(claimed.work), staging, claimed, place, wanted, progress)
+    report = await stage(await openBackups(claimed.work), staging, claimed, place, wanted, progress)
     renewSnapshot(staging, { ...options, event: { ...event, object: report.name } })
     if (place.kind === 'embedded') await moveInto(place.dataFolder, staging)
     else {
@@ -68,36 +69,36 @@ export async function restore(
 
 /** Copies a backup to a staging folder, and the contents of its items to their final place. */
 async function stage(
-  folder: BackupFolder,
+  backups: Backups,
   staging: string,
   claimed: ClaimedPlace,
-  { filesFolder }: Place,
+  { files }: Place,
   wanted: string | undefined,
   progress: Progress,
 ): Promise<RestoreReport> {
   try {
-    const name = wanted ?? (await newest(folder))
-    const manifest = await choose(folder, name)
-    await copyFiles(folder, manifest, staging, progress)
+    const name = wanted ?? (await newest(backups))
+    const manifest = await choose(backups, name)
+    await copyFiles(backups, manifest, staging, progress)
     await claimed.begin()
-    await copyContents(folder, manifest, filesFolder, progress)
+    await copyContents(backups, manifest, await openFiles(files, noStore), progress)
     return { name, manifest }
   } finally {
-    folder.close()
+    await backups.close()
   }
 }
 
-async function newest(folder: BackupFolder): Promise<string> {
-  const name = (await folder.names()).at(-1)
-  if (name === undefined) throw new BadBackup(`${folder.path} holds no backup that was completed`)
+async function newest(backups: Backups): Promise<string> {
+  const name = (await backups.names()).at(-1)
+  if (name === undefined) throw new BadBackup(`${backups.place} holds no backup that was completed`)
   return name
 }
 
-async function choose(folder: BackupFolder, name: string): Promise<Manifest> {
-  const names = await folder.names()
+async function choose(backups: Backups, name: string): Promise<Manifest> {
+  const names = await backups.names()
   if (!names.includes(name))
-    throw new BadBackup(`${folder.path} has no backup ${name}; it has ${names.join(', ') || 'none'}`)
-  const manifest = await folder.manifest(name)
+    throw new BadBackup(`${backups.place} has no backup ${name}; it has ${names.join(', ') || 'none'}`)
+  const manifest = await backups.manifest(name)
   if (manifest.format < currentFormat && manifest.schema !== lastBefore)
     throw new BadBackup(
       `the backup ${name} was made by a Carrel of before the first release, and has schema version ${manifest.schema}; this ` +
@@ -113,7 +114,7 @@ async function choose(folder: BackupFolder, name: string): Promise<Manifest> {
 
 /** Copies everything but the contents of items to a staging folder, and checks it. */
 async function copyFiles(
-  folder: BackupFolder,
+  backups: Backups,
   manifest: Manifest,
   staging: string,
   progress: Progress,
@@ -124,12 +125,13 @@ async function copyFiles(
       throw new BadBackup(`the backup names a file that no store has: ${JSON.stringify(path)}`)
     const to = join(staging, path)
     makeFolder(dirname(to))
-    const from = await folder.contents.open(content.sha256)
+    const from = await backups.contents.open(content.sha256)
     const found = from && (await copyTo(from, to))
     syncToDisk(dirname(to))
-    if (found?.sha256 !== content.sha256) throw new BadBackup(`${await problemOf(folder, content)} (${path})`)
+    if (found?.sha256 !== content.sha256)
+      throw new BadBackup(`${await problemOf(backups, content)} (${path})`)
   }
-  const db = openBackedUp(folder, manifest)
+  const db = await backups.openDatabase(manifest)
   try {
     checkSnapshot(
       db,
@@ -160,24 +162,23 @@ async function copyTo(from: Opened, path: string): Promise<Content> {
 const maxNamed = 5
 
 async function copyContents(
-  folder: BackupFolder,
+  backups: Backups,
   manifest: Manifest,
-  filesFolder: string,
+  store: Pick<Files, 'keepOpened'>,
   progress: Progress,
 ): Promise<void> {
-  const store = createFileStore(filesFolder)
   const lost = new Set(manifest.lost.map(({ sha256 }) => sha256))
   const problems: string[] = []
-  const db = openBackedUp(folder, manifest)
+  const db = await backups.openDatabase(manifest)
   try {
     const { bytes } = countContents(db)
     let done = 0
     await forEachContent(contentsIn(db), async content => {
       if (lost.has(content.sha256) || problems.length >= maxNamed) return
-      const file = await folder.contents.open(content.sha256)
+      const file = await backups.contents.open(content.sha256)
       try {
         const kept = file && (await store.keepOpened(file))
-        if (kept?.sha256 !== content.sha256) problems.push(String(await problemOf(folder, content)))
+        if (kept?.sha256 !== content.sha256) problems.push(String(await problemOf(backups, content)))
       } finally {
         await file?.close()
       }

@@ -7,7 +7,8 @@ import { chunksOf, readThrough } from '../../files/opened.ts'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { makeTemporaryFolder } from '../../lib/process-ids.ts'
 import { createTar, readTar } from '../../lib/tar.ts'
-import { type BackupFolder, openToRead } from './folder.ts'
+import type { Backups } from './backups.ts'
+import { openToRead } from './folder.ts'
 import { copyStore, type Made, type Progress, type Source } from './make.ts'
 import { BadBackup, backupName, manifestText } from './manifest.ts'
 
@@ -77,7 +78,7 @@ const expected = /^(contents\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64}|backups\/[\
  * @param work an empty folder
  * @throws BadBackup if it is something else, or ends early
  */
-export async function openStream(input: Readable, work: string): Promise<BackupFolder> {
+export async function openStream(input: Readable, work: string): Promise<Backups> {
   const folder = join(work, 'unpacked')
   const broken = (why: string, cause?: Error) =>
     new BadBackup(`what was read is not a backup, or ends early: ${why}`, { cause })

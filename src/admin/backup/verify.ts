@@ -3,8 +3,8 @@ import { OperatorError } from '../../lib/errors.ts'
 import type { Database } from '../../lib/sqlite.ts'
 import type { Content } from '../../model/items.ts'
 import { checkSnapshot } from '../../storage/copy/restored.ts'
+import type { Backups } from './backups.ts'
 import { contentsIn, digitsOfParts, forEachContent, holdersIn } from './contents.ts'
-import { type BackupFolder, openBackedUp, openToRead } from './folder.ts'
 import type { Progress } from './make.ts'
 import { BadBackup, type LostContent } from './manifest.ts'
 
@@ -26,29 +26,31 @@ interface Opened {
 }
 
 /**
- * Reads all backups of a folder again, and compares every file with its SHA-256. A file that several
+ * Reads all backups of a place again, and compares every file with its SHA-256. A file that several
  * backups share is read once.
- * @throws BadBackup if the folder holds no backup
+ * @throws BadBackup if there is none
  */
-export async function verifyBackups(path: string, progress: Progress): Promise<readonly VerifiedBackup[]> {
-  const folder = await openToRead(path)
+export async function verifyBackups(
+  backups: Backups,
+  progress: Progress,
+): Promise<readonly VerifiedBackup[]> {
   const opened: Opened[] = []
   try {
-    const names = await folder.names()
-    if (names.length === 0) throw new BadBackup(`${path} holds no backup that was completed`)
+    const names = await backups.names()
+    if (names.length === 0) throw new BadBackup(`${backups.place} holds no backup that was completed`)
     const verified: VerifiedBackup[] = []
     for (const [at, name] of names.entries()) {
       progress(name, at / names.length)
-      verified.push(await verifyFiles(folder, name, opened))
+      verified.push(await verifyFiles(backups, name, opened))
     }
     for (const [part, digits] of digitsOfParts.entries()) {
       progress('files', part / digitsOfParts.length)
-      await verifyContents(folder, digits, opened)
+      await verifyContents(backups, digits, opened)
     }
     return verified
   } finally {
     for (const { db } of opened) db.close()
-    folder.close()
+    await backups.close()
   }
 }
 
@@ -56,17 +58,17 @@ export async function verifyBackups(path: string, progress: Progress): Promise<r
  * Checks a backup without the contents of its items.
  * @param opened receives the backup if its files are intact
  */
-async function verifyFiles(folder: BackupFolder, name: string, opened: Opened[]): Promise<VerifiedBackup> {
+async function verifyFiles(backups: Backups, name: string, opened: Opened[]): Promise<VerifiedBackup> {
   const problems: string[] = []
   try {
-    const manifest = await folder.manifest(name)
+    const manifest = await backups.manifest(name)
     const { lost, schema, files } = manifest
     for (const { path, ...content } of files) {
-      const problem = await problemOf(folder, content)
+      const problem = await problemOf(backups, content)
       if (problem !== undefined) problems.push(`${problem} (${path})`)
     }
     if (problems.length === 0) {
-      const db = openBackedUp(folder, manifest)
+      const db = await backups.openDatabase(manifest)
       opened.push({ db, lost: new Set(lost.map(({ sha256 }) => sha256)), problems })
       checkSnapshot(
         db,
@@ -83,17 +85,13 @@ async function verifyFiles(folder: BackupFolder, name: string, opened: Opened[])
 }
 
 /** Checks the contents whose SHA-256 begins with these digits, each once. */
-async function verifyContents(
-  folder: BackupFolder,
-  digits: string,
-  opened: readonly Opened[],
-): Promise<void> {
+async function verifyContents(backups: Backups, digits: string, opened: readonly Opened[]): Promise<void> {
   const results = new Map<string, string | undefined>()
   for (const { db, lost, problems } of opened)
     await forEachContent(contentsIn(db, digits), async content => {
       const { sha256 } = content
       if (lost.has(sha256)) return
-      if (!results.has(sha256)) results.set(sha256, await problemOf(folder, content))
+      if (!results.has(sha256)) results.set(sha256, await problemOf(backups, content))
       const problem = results.get(sha256)
       if (problem !== undefined) problems.push(`${problem} (${holdersIn(db, sha256).join('; ')})`)
     })
@@ -101,10 +99,10 @@ async function verifyContents(
 
 /** @returns a message that says what is wrong with a content; undefined if it is intact */
 export async function problemOf(
-  { layout, contents }: BackupFolder,
+  { contents, placeOf }: Backups,
   { sha256, size }: Content,
 ): Promise<string | undefined> {
-  const place = layout.placeOf(sha256)
+  const place = placeOf(sha256)
   const file = await contents.open(sha256)
   if (!file) return `${place} is missing`
   try {

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts'
+import type { FilesPlace } from '../../config/files-place.ts'
 import { type Client, createFairQueue, Overloaded } from '../../lib/fair-queue.ts'
 import { type Followed, type Report, runInChild } from '../../lib/threads/child.ts'
 import type { ExplainRequest } from '../../sso/explain.ts'
@@ -13,7 +14,7 @@ export type Question =
   | { readonly kind: 'sso-check' }
   | { readonly kind: 'sso-explain'; readonly request: ExplainRequest }
   | { readonly kind: 'verify-trail'; readonly checkpoint: string | null }
-  | { readonly kind: 'verify-backups'; readonly folder: string }
+  | { readonly kind: 'verify-backups'; readonly place: FilesPlace }
 
 /** The job of the process that answers. */
 export interface Asked {

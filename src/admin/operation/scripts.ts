@@ -57,10 +57,10 @@ export function operatorScripts({ config, questions, repository }: Parts): reado
   const folder: Script = {
     name: 'verify-backups',
     description:
-      'Reads every backup of the operator’s folder again, and compares every file with its SHA-256.',
+      'Reads every backup in the operator’s place again, and compares every file with its SHA-256.',
     parameters: [],
     work: () => async run => {
-      const report = await questions.work({ kind: 'verify-backups', folder: backups }, told(run))
+      const report = await questions.work({ kind: 'verify-backups', place: backups }, told(run))
       const all = report.backups as readonly Verified[]
       for (const { name, problems } of all) for (const problem of problems) run.log(`${name}: ${problem}`)
       const damaged = all.filter(({ problems }) => problems.length > 0)

@@ -13,6 +13,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Processes } from '../../storage/processes.ts'
 import type { AccessTokens, Secrets, Sessions } from '../../storage/sessions.ts'
 import { listBackups } from '../backup/manifest.ts'
+import { manifestsAt } from '../backup/open-backups.ts'
 import { figures } from '../metrics/figures.ts'
 import type { ServiceParts } from '../metrics/service-metrics.ts'
 
@@ -107,7 +108,7 @@ export function stateRoutes(app: FastifyInstance, parts: StateParts): void {
       return {
         configured: config.backups !== null,
         process: rows[0]?.id ?? null,
-        backups: config.backups === null ? [] : await listBackups(config.backups),
+        backups: config.backups === null ? [] : await listBackups(await manifestsAt(config.backups)),
       }
     },
   )

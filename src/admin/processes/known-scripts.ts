@@ -70,12 +70,12 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
   if (backups === null) return [agreements, deletion, verify]
   const backup: Script = {
     name: 'backup',
-    description: 'Backs up the whole store into the folder that the operator has chosen.',
+    description: 'Backs up the whole store into the place that the operator has chosen.',
     parameters: [
       {
         name: '-k',
         nameLong: '--keep',
-        description: `how many backups stay in the folder (default: ${defaultKeep})`,
+        description: `how many backups stay there (default: ${defaultKeep})`,
         type: 'integer',
       },
     ],
@@ -84,7 +84,7 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
       return async run => {
         const { backupWork, sourceOf } = await import('./verify-and-back-up.ts')
         const record = (name: string) => trail.record({ ...event('store.backup'), object: name })
-        return backupWork(backups, keep, () => sourceOf(config), record)(run)
+        return backupWork(backups, keep, () => sourceOf(config, repository), record)(run)
       }
     },
   }

@@ -5,6 +5,7 @@ import type { Process, Run } from '../../model/processes.ts'
 import type { Repository } from '../../storage/repository.ts'
 import { backUpTo } from '../backup/backup.ts'
 import { type Source, sourceOf } from '../backup/make.ts'
+import { openBackups } from '../backup/open-backups.ts'
 import { percent } from './processes.ts'
 
 export { sourceOf }
@@ -30,17 +31,17 @@ export const verifyWork =
     return { checked, bytes, missing: missing.length, damaged: damaged.length }
   }
 
-/** Backs up the whole store into the folder that the operator has chosen. */
+/** Backs up the whole store into the place that the operator has chosen. */
 export const backupWork =
   (
-    folder: string,
+    place: FilesPlace,
     keep: number,
     source: () => Promise<Source>,
     record: (name: string) => Promise<void>,
   ): Work =>
   async ({ signal, log, progress }) => {
     let step = ''
-    const report = await backUpTo(folder, await source(), keep, (what, share) => {
+    const report = await backUpTo(await openBackups(place, 'write'), await source(), keep, (what, share) => {
       signal.throwIfAborted()
       if (what !== step) log(what)
       step = what

@@ -47,6 +47,8 @@ import { withTables } from '../../support/service/exposed-tables.ts'
 import { carrel, entry, environmentWithNode, repository, run, serve } from '../../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../../support/service/service.ts'
 
+const manifestOf = (path: string) => readManifest(readFileSync(path, 'utf8'), path)
+
 async function assertSame(before: Client, now: Client, path: string): Promise<void> {
   const [old, restored] = await Promise.all(
     [before, now].map(async client => {
@@ -149,7 +151,7 @@ testOnOne(
     const first = await backUp(service.dataFolder, folder)
     assert.deepEqual([first.contents.count, first.copied.count], [7, 7])
     const entitiesOf = async ({ name }: { name: string }) =>
-      (await readManifest(join(folder, 'backups', `${name}.json`))).files.filter(({ path }) =>
+      manifestOf(join(folder, 'backups', `${name}.json`)).files.filter(({ path }) =>
         path.startsWith('entities/'),
       )
     await addLetters(t, service, 2, 'more')
@@ -166,7 +168,7 @@ testOnOne(
     const last = await backUp(service.dataFolder, folder, '--keep', '1')
     assert.equal(last.removed.backups.length, 2)
     assert.equal(last.contents.count, 9)
-    const manifest = await readManifest(join(folder, 'backups', `${last.name}.json`))
+    const manifest = manifestOf(join(folder, 'backups', `${last.name}.json`))
     const stored = filesIn(join(folder, 'contents'))
     assert.equal(stored.length, 9 + manifest.files.length, 'nothing that the last backup does not need')
     assert.equal(readdirSync(join(folder, 'backups')).length, 1)
@@ -324,7 +326,7 @@ testOnOne(
     const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
     const { name } = await backUp(service.dataFolder, folder)
     const manifestPath = join(folder, 'backups', `${name}.json`)
-    const { files } = await readManifest(manifestPath)
+    const { files } = manifestOf(manifestPath)
     const contents = filesIn(join(folder, 'contents'))
       .map(path => join(folder, 'contents', path))
       .filter(path => !files.some(file => path === placeIn(folder, file)))
@@ -391,7 +393,7 @@ testOnOne(
     const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
     const { name } = await backUp(service.dataFolder, folder)
     const path = join(folder, 'backups', `${name}.json`)
-    const manifest = await readManifest(path)
+    const manifest = manifestOf(path)
     const write = (changed: object) => {
       const text = JSON.stringify({ ...manifest, ...changed })
       writeFileSync(path, `${text}\n${hash('sha256', text)}\n`)
