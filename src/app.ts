@@ -52,13 +52,13 @@ export async function buildApp(
   threads: Threads = createThreads(),
 ): Promise<FastifyInstance> {
   const tally = new Tally(limits.rows)
-  const measures = createMeasures(tally, config.loginMethods)
+  const measures = createMeasures(tally, config)
   const { accessTokens, alerts, clock, entities, identities, people, registry, repository, sessions, trail } =
     storage
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
   const authentication = await createAuthentication({ config, limits, measures, passwordCost, storage, ways })
-  const { challenge, csrf, keyring, lookAgain, newSessions, onBehalfOf } = authentication
+  const { challenge, csrf, factorParts, keyring, lookAgain, newSessions, onBehalfOf } = authentication
   const { passwords, specialGroups, throttle, tickets, tokens, verifyAccessToken } = authentication
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
@@ -99,7 +99,7 @@ export async function buildApp(
       async authn => {
         authnRoutes(authn, {
           ...{ ...shown, accessTokens, challenge, clock, csrf, people, sessions, trail },
-          ...{ newSessions, passwords, specialGroups, throttle, tickets, tokens },
+          ...{ factorParts, newSessions, passwords, specialGroups, throttle, tickets, tokens },
           ...{ directory, password, trade: single?.trade, offerLogout: single?.offerLogout },
         })
         single?.register(authn)
@@ -124,7 +124,7 @@ export async function buildApp(
           answerEmbeds(hal, addresses)
           await peopleRoutes(hal, {
             ...{ ...shown, accessTokens, people, sessions, trail },
-            ...{ csrf, password, passwords, registrations, throttle },
+            ...{ csrf, factorParts, password, passwords, registrations, throttle },
           })
           dspaceRoutes(hal, { ...shown, alerts, entities, people, registry, repository, sessions })
           const { uploads } = administration

@@ -17,6 +17,7 @@ import {
 } from '../model/access-tokens.ts'
 import type { AccessTokens } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
+import type { SecondFactor } from './factors/second-factor.ts'
 import { readToken } from './new-access-token.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -26,6 +27,7 @@ interface Parts {
   readonly addresses: Addresses
   readonly clock: Clock
   readonly config: Pick<Config, 'accessTokenLifetime'>
+  readonly factorParts: { readonly secondFactor: SecondFactor }
 }
 
 const inWords = (time: number) => new Date(time).toISOString()
@@ -47,7 +49,7 @@ export const accessTokenBody = (token: AccessToken, self: string) => ({
 /** `/api/authn/tokens`: the caller's own access tokens (K1, K5). */
 export function accessTokenRoutes(
   app: FastifyInstance,
-  { accessTokens, addresses, clock, config }: Parts,
+  { accessTokens, addresses, clock, config, factorParts }: Parts,
 ): void {
   type Route = { Params: { id: string } }
   const all = `${addresses.authn}/tokens`
@@ -72,6 +74,7 @@ export function accessTokenRoutes(
           'access-denied',
           'This service has no access tokens (CARREL_ACCESS_TOKEN_LIFETIME is 0).',
         )
+      await factorParts.secondFactor.requireForTokens(caller)
       const now = clock.now()
       const wanted = await readToken(jsonBody(request), { now, longest: config.accessTokenLifetime * 1000 })
       const { id, token, hash } = newAccessToken()

@@ -27,6 +27,8 @@ export const contracts = {
     answers: { 200: nothing('The token is in the header.', { Authorization: text, ...pair }) },
     problems: [
       'login-failed',
+      'second-factor-required',
+      'second-factor-enrolment-required',
       'logins-closed',
       'on-behalf-of-refused',
       'short-lived-token-refused',
@@ -104,7 +106,7 @@ export const contracts = {
     answers: {
       201: answer('With its secret, which is shown only now.', json(NewAccessToken), { Location: uri }),
     },
-    problems: ['access-denied', 'access-token-invalid', 'short-lived-token-refused'],
+    problems: ['access-denied', 'access-token-invalid', 'second-factor-missing', 'short-lived-token-refused'],
   },
   showAccessToken: {
     summary: 'One of the caller’s access tokens',

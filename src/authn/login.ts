@@ -6,6 +6,7 @@ import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
+import { objectIn } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
 import { createSameMachine } from '../http/same-machine.ts'
 import { clientAddress } from '../lib/addresses.ts'
@@ -13,6 +14,7 @@ import { commandLineMethod, passwordMethod } from '../model/accounts.ts'
 import type { Credentials, People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
+import type { Proof, SecondFactor } from './factors/second-factor.ts'
 import type { NewSessions } from './new-sessions.ts'
 import type { Passwords } from './passwords.ts'
 import { newSession } from './session-age.ts'
@@ -39,6 +41,7 @@ interface Parts {
   readonly password: boolean
   /** Verifies the passwords of all other users; undefined if no directory is configured. */
   readonly directory: DirectoryLogins | undefined
+  readonly factorParts: { readonly secondFactor: SecondFactor }
   /** Finished single sign-ons that this request may trade for a token; undefined without single sign-on. */
   readonly trade: Trade | undefined
 }
@@ -98,7 +101,7 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
       const form = readBody(request)
       const link = form?.get('link')
       if (link) return handOut(reply, await byLink(link.toString(), request))
-      if (form) return handOut(reply, await byPassword(parts, form, request))
+      if (form) return handOut(reply, await byForm(parts, form, request))
       // A token takes precedence over the cookie: clients send a token on purpose, but browsers send the
       // cookie by themselves.
       const tradesCookie = request.caller.kind === 'anonymous'
@@ -127,6 +130,28 @@ function readBody(request: FastifyRequest): ReadonlyMap<string, Buffer> | undefi
   throw new Problem('unsupported-media-type', 'Send user and password as application/x-www-form-urlencoded.')
 }
 
+/** A password, the ticket that stands for one, or a passkey that stands alone; each with what proves a factor. */
+async function byForm(
+  parts: Parts,
+  form: ReadonlyMap<string, Buffer>,
+  request: FastifyRequest,
+): Promise<Proven> {
+  const { secondFactor } = parts.factorParts
+  const ticket = form.get('ticket')
+  if (ticket) return secondFactor.byTicket(ticket.toString(), proofIn(form), request)
+  const passkey = form.has('user') ? undefined : form.get('webauthn')
+  if (passkey) return secondFactor.byPasskey(objectIn(passkey, 'webauthn'), request)
+  return byPassword(parts, form, request)
+}
+
+/** Reads what proves a factor. @throws Problem 400 */
+function proofIn(form: ReadonlyMap<string, Buffer>): Proof | undefined {
+  const [totp, recovery, webauthn] = [form.get('totp'), form.get('recovery'), form.get('webauthn')]
+  if (totp) return { totp: totp.toString().replaceAll(' ', '') }
+  if (webauthn) return { webauthn: objectIn(webauthn, 'webauthn') }
+  return recovery && { recovery: recovery.toString() }
+}
+
 async function byPassword(
   parts: Parts,
   form: ReadonlyMap<string, Buffer>,
@@ -148,7 +173,7 @@ async function byPassword(
   const verified =
     directory && !isOwn
       ? await directory.logIn(guess, password, request)
-      : await byOwnPassword(parts, { guess, password, known }, request)
+      : await byOwnPassword(parts, { guess, password, known, proof: proofIn(form) }, request)
   if (!verified)
     throw new Problem('login-failed', `The ${directory ? 'name' : 'email address'} or the password is wrong.`)
   return verified
@@ -158,11 +183,12 @@ interface Claim {
   readonly guess: Omit<Guess, 'method'>
   readonly password: Uint8Array
   readonly known: Credentials | undefined
+  readonly proof: Proof | undefined
 }
 
 async function byOwnPassword(
-  { newSessions, specialGroups, passwords, throttle }: Parts,
-  { guess, password, known }: Claim,
+  { factorParts, newSessions, passwords, throttle }: Parts,
+  { guess, password, known, proof }: Claim,
   request: FastifyRequest,
 ): Promise<Proven | undefined> {
   const method = passwordMethod
@@ -178,8 +204,8 @@ async function byOwnPassword(
   await turn.takeBack()
   const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, turn.client) : null
   const { uuid, passwordStamp } = known
-  const begun = await newSessions.byPassword({ uuid, passwordStamp, renewedHash }, event, request)
-  return begun && { ...begun, method, sg: specialGroups.ofLogin(method) }
+  const login = { uuid, passwordStamp, renewedHash }
+  return factorParts.secondFactor.afterPassword(login, known.hasFactor, proof, request)
 }
 
 /** Lifetime of a login link, in seconds. */
@@ -222,13 +248,17 @@ const linkRefused = () =>
     `A login link works once, for ${linkLifetime} seconds, and on the machine of the service. \`carrel open <email>\` makes another one.`,
   )
 
-async function byToken({ clock, config, sessions }: Parts, request: FastifyRequest): Promise<Proven> {
+async function byToken(
+  { clock, config, factorParts, sessions }: Parts,
+  request: FastifyRequest,
+): Promise<Proven> {
   const { caller } = request
   if (caller.kind === 'anonymous')
     throw new Problem(
       'login-failed',
       'The request has no credentials (user and password as a form), no valid token, and no single sign-on of the last minute.',
     )
+  await factorParts.secondFactor.requireToRefresh(caller)
   const { session, begun } = caller
   // The token's session was looked up when the head of the request arrived.
   const { begun: used, expires } = newSession(clock.afterLookUp(), config)

@@ -99,6 +99,18 @@ export const ShortLivedToken = named('ShortLivedToken', {
 export const Login = named('Login', {
   user: Type.Optional(Type.String({ description: 'An email address.' })),
   password: Type.Optional(text),
+  ticket: Type.Optional(
+    Type.String({ description: 'Stands for the password, once, after an answer `second-factor-required`.' }),
+  ),
+  totp: Type.Optional(
+    Type.String({ description: 'A code of six digits, beside the password or the ticket.' }),
+  ),
+  recovery: Type.Optional(Type.String({ description: 'A recovery code instead.' })),
+  webauthn: Type.Optional(
+    Type.String({
+      description: 'The answer of a passkey instead, as JSON; without a password, of one that stands alone.',
+    }),
+  ),
   link: Type.Optional(Type.String({ description: 'The secret of a login link, instead of the others.' })),
 })
 

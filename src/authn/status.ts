@@ -9,18 +9,22 @@ import { type Query, singleParameters } from '../http/parameters.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { memo } from '../lib/memo.ts'
-import type { Group } from '../model/accounts.ts'
+import { type Group, type LoginMethod, passwordMethod, twoFactorMethod } from '../model/accounts.ts'
 import type { Caller } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
 import { authenticated } from './authenticate.ts'
 import type { Trade } from './login.ts'
+
+/** DSpace's clients know a password with a second factor as a password. */
+const methodShown = (method: LoginMethod): LoginMethod =>
+  method === twoFactorMethod ? passwordMethod : method
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly people: People
   readonly addresses: Addresses
-  readonly challenge: string
+  readonly challenge: () => string
   readonly config: SpecialGroupConfig
   readonly trade: Trade | undefined
   readonly asksAgreement: boolean
@@ -42,7 +46,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
     return {
       okay: true,
       authenticated: eperson !== null,
-      authenticationMethod: caller.kind === 'anonymous' ? null : caller.method,
+      authenticationMethod: caller.kind === 'anonymous' ? null : methodShown(caller.method),
       type: 'status',
       _links: {
         ...(eperson ? { eperson: { href: addresses.eperson(eperson.uuid) } } : {}),
@@ -82,7 +86,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
 
   routesOf(app).get('/status', route('showStatus', reads('anybody', 'any')), (request, reply) => {
     const send = (caller: Caller) => {
-      if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
+      if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge())
       return sendJson(reply, statusOf(caller))
     }
     const caller = callerOf(request)

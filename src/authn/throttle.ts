@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { Problem } from '../http/problems.ts'
+import { Problem, type ProblemExtras } from '../http/problems.ts'
 import { networkPrefix, siteOf } from '../lib/addresses.ts'
 import { type Client, type FairQueue, Overloaded } from '../lib/fair-queue.ts'
 import type { Mac } from '../lib/hmac.ts'
@@ -186,9 +186,11 @@ const seconds = (ms: number) => Math.ceil(ms / 1000)
 /** The refusal of a guess, which is the same whether or not the account exists. */
 const refusal = (wait: number) => tooMany('wrong passwords', wait)
 
-const tooMany = (what: string, wait: number) =>
+/** @param wait in ms */
+export const tooMany = (what: string, wait: number, members: ProblemExtras['members'] = {}) =>
   new Problem('too-many-attempts', `Too many ${what}. Try again in ${seconds(wait)} seconds.`, {
     headers: { 'retry-after': String(seconds(wait)) },
+    members,
   })
 
 /**

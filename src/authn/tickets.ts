@@ -22,6 +22,10 @@ export interface Tickets {
 
 type Purpose =
   | 'acting'
+  | 'challenge'
+  | 'second-factor'
+  | 'must-enrol'
+  | 'enrolment'
   | 'trade'
   | 'login-link'
   | 'logout'

@@ -1,12 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { addressesOf } from '../http/addresses.ts'
 import { createCsrf } from '../http/csrf.ts'
 import type { LoginMethod } from '../model/accounts.ts'
+import { factorMethods } from '../model/factors.ts'
 import { keyringOf } from '../model/keys.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Storage } from '../storage/storage.ts'
 import { accessTokenRoutes } from './access-token-routes.ts'
+import { keepOffer } from './factors/offer.ts'
+import { createPasskeys } from './factors/passkeys.ts'
+import { factorRoutes } from './factors/routes.ts'
+import { createSealedSecrets } from './factors/sealed-secrets.ts'
+import { createSecondFactor } from './factors/second-factor.ts'
 import { loginRoutes } from './login.ts'
 import { logoutRoutes } from './logout.ts'
 import { createLookAgain } from './look-again.ts'
@@ -39,29 +46,49 @@ interface Parts {
 
 /** Creates the parts of authentication: secrets, passwords, tokens, special groups and the throttle. */
 export async function createAuthentication({ config, limits, measures, passwordCost, storage, ways }: Parts) {
-  const { accessTokens, attempts, clock, identities, people, secrets, sessions, trail } = storage
+  const { accessTokens, attempts, clock, factors, identities, people, secrets, sessions, trail } = storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
   const passwords = createPasswords(limits.passwords, passwordCost)
   const tickets = createTickets(identities, clock)
   const specialGroups = await createSpecialGroups(config, people)
+  const throttle = createThrottle({
+    attempts,
+    keyring,
+    measures,
+    refusal: passwords.refusal,
+    holdsWrong: Boolean(config.singleSignOn?.directory),
+  })
+  const newSessions = createNewSessions({ clock, config, identities, measures, sessions, trail })
+  const passkeys = createPasskeys({ clock, config, keyring, tickets })
+  const sealed = createSealedSecrets(keyring)
+  const addresses = addressesOf(config)
+  const challenge = challengeOf(ways, config.realm)
+  const challengeWith = (schemes: readonly string[]) =>
+    [challenge, ...schemes.filter(one => one !== 'recovery').map(one => factorScheme(one))].join(', ')
+  const factorScheme = (scheme: string) =>
+    schemeOf(scheme, config.realm, scheme === 'webauthn' ? `${addresses.authn}/challenges` : undefined)
+  const secondFactor = createSecondFactor({
+    ...{ challengeWith, clock, config, factors, newSessions, passkeys, passwords, people },
+    ...{ sealed, sessions, specialGroups, throttle, tickets, trail },
+  })
   return {
     keyring,
     passwords,
     tickets,
-    challenge: challengeOf(ways, config.realm),
+    challenge:
+      config.secondFactor !== 'off' && passkeys.arePossible
+        ? await keepOffer(factors, challenge, challengeWith(['webauthn']))
+        : () => challenge,
     csrf: createCsrf(config, keyring),
-    throttle: createThrottle({
-      attempts,
-      keyring,
-      measures,
-      refusal: passwords.refusal,
-      holdsWrong: Boolean(config.singleSignOn?.directory),
-    }),
-    newSessions: createNewSessions({ clock, config, identities, measures, sessions, trail }),
+    throttle,
+    newSessions,
+    factorParts: {
+      ...{ addresses, clock, config, factors, passkeys, people, sealed, secondFactor, sessions, tickets },
+    },
     specialGroups,
     tokens: createTokens({
       ...{ clock, config, keyring, measures, sessions, tickets },
-      loginMethods: config.loginMethods,
+      loginMethods: [...config.loginMethods, ...factorMethods(config.secondFactor)],
       mayAct: config.loginOnBehalfOf,
     }),
     verifyAccessToken: createVerifyAccessToken({ accessTokens, clock, config, measures, sessions }),
@@ -74,8 +101,9 @@ type RouteParts = Parameters<typeof loginRoutes>[1] &
   Parameters<typeof logoutRoutes>[1] &
   Parameters<typeof statusRoutes>[1] &
   Parameters<typeof sessionRoutes>[1] &
-  Parameters<typeof accessTokenRoutes>[1] &
-  Parameters<typeof shortLivedTokenRoutes>[1]
+  Parameters<typeof accessTokenRoutes>[1] & {
+    readonly factorParts: Parameters<typeof factorRoutes>[1]
+  } & Parameters<typeof shortLivedTokenRoutes>[1]
 
 /** The routes below `{api}/authn`, except those of single sign-on. */
 export function authnRoutes(app: FastifyInstance, parts: RouteParts): void {
@@ -84,6 +112,7 @@ export function authnRoutes(app: FastifyInstance, parts: RouteParts): void {
   statusRoutes(app, parts)
   sessionRoutes(app, parts)
   accessTokenRoutes(app, parts)
+  factorRoutes(app, parts.factorParts)
   shortLivedTokenRoutes(app, parts)
 }
 
@@ -92,11 +121,9 @@ export function authnRoutes(app: FastifyInstance, parts: RouteParts): void {
  * @param realm printable ASCII
  */
 const challengeOf = (ways: readonly Way[], realm: string): string =>
-  ways
-    .map(({ method, location }) => {
-      const parameters = [`realm="${quoted(realm)}"`, ...(location ? [`location="${quoted(location)}"`] : [])]
-      return `${method} ${parameters.join(', ')}`
-    })
-    .join(', ')
+  ways.map(({ method, location }) => schemeOf(method, realm, location)).join(', ')
+
+const schemeOf = (scheme: string, realm: string, location: string | undefined): string =>
+  `${scheme} realm="${quoted(realm)}"${location === undefined ? '' : `, location="${quoted(location)}"`}`
 
 const quoted = (text: string) => text.replace(/["\\]/g, '\\$&')

@@ -206,6 +206,11 @@ export const settings = {
     null,
     text => (/^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : undefined),
   ),
+  CARREL_SECOND_FACTOR: setting(
+    'who needs a second factor to log in with a password: off, optional, administrators or everybody',
+    'optional',
+    oneOf('off', 'optional', 'administrators', 'everybody'),
+  ),
   CARREL_LOGIN_ON_BEHALF_OF: setting('true or false', 'false', oneOf('true', 'false')),
   CARREL_ON_BEHALF_OF_REASON: setting('optional or required', 'optional', oneOf('optional', 'required')),
   CARREL_END_USER_AGREEMENT: setting('true or false', 'false', oneOf('true', 'false')),

@@ -13,8 +13,8 @@ import { Problem, type ProblemCode, problems } from './problems.ts'
 
 interface Parts {
   readonly addresses: Addresses
-  /** The value of WWW-Authenticate on every 401 (L4). */
-  readonly challenge: string
+  /** The value of WWW-Authenticate on every 401 that states no other (L4). */
+  readonly challenge: () => string
 }
 
 /** The one place where an error becomes a response: `application/problem+json` (RFC 9457, contract E1). */
@@ -31,7 +31,7 @@ export function answerProblems({ addresses, challenge }: Parts) {
       const fault = problem.cause === undefined ? {} : { fault: describeFault(problem.cause) }
       request.log.error({ id, path: shown, ...fault }, problem.message)
     }
-    if (problem.status === 401) reply.header('www-authenticate', challenge)
+    if (problem.status === 401) reply.header('www-authenticate', challenge())
     reply.code(problem.status).headers(problem.headers)
     if (wantsPage(request)) {
       sendPage(reply, problems[problem.code].title, pageOf(problem, members))

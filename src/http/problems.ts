@@ -66,6 +66,16 @@ export const problems = {
     title: 'Login failed',
     help: 'The credentials or the token were not accepted. `WWW-Authenticate` lists the ways to log in.',
   },
+  'second-factor-required': {
+    status: 401,
+    title: 'A second factor is required',
+    help: 'The password was right, but the account also has a second factor. The member `factors` names the kinds (`totp`, `webauthn`, `recovery`), as `WWW-Authenticate` does, and `ticket` stands for the password once, for three minutes: send it to `POST {api}/authn/login` as a form with one of `totp`, `webauthn` or `recovery`. A wrong or used code gets this answer, too.',
+  },
+  'second-factor-enrolment-required': {
+    status: 401,
+    title: 'The account needs a second factor and has none',
+    help: 'The operator demands a second factor of this account (CARREL_SECOND_FACTOR). Enrol one with `POST {api}/authn/factors/enrolments`, with the member `ticket` in place of a session; it is valid for fifteen minutes. The console does this after the login form.',
+  },
   'logins-closed': {
     status: 403,
     title: 'Only administrators can log in at the moment',
@@ -115,6 +125,16 @@ export const problems = {
     status: 403,
     title: 'The current password is wrong',
     help: 'To change a password, send the current one as `current_password`. A token alone is not enough.',
+  },
+  'proof-refused': {
+    status: 403,
+    title: 'The proof of a factor is missing or wrong',
+    help: 'Changes of factors need a fresh proof in the member `proof`: a code, a recovery code or an answer of a passkey; while there is no factor, the password, or without one a login of the last ten minutes. The member `factors` lists what is taken. A code works once.',
+  },
+  'second-factor-missing': {
+    status: 403,
+    title: 'The session began without the second factor',
+    help: 'Access tokens are made only in a session that began with the second factor, if the account has one or must have one. Log out, and log in again with it.',
   },
   'access-denied': {
     status: 403,
@@ -195,6 +215,11 @@ export const problems = {
     status: 422,
     title: 'The change is refused',
     help: 'The request is well-formed, but what it asks for can’t be, such as a second eperson with the same email address, a group that would be in itself, a service without an administrator, a value that Carrel can’t keep, or more than there may be. The detail says why, and what to change first.',
+  },
+  'factor-refused': {
+    status: 422,
+    title: 'The factor cannot be taken',
+    help: 'The description of the factor is not valid, the enrolment is too old or was begun by another, the first code or the answer of the passkey is wrong, or there are as many factors as there may be (ten, two of them TOTP). The detail says which.',
   },
   'access-token-refused': {
     status: 403,

@@ -33,7 +33,7 @@ interface Parts {
   readonly config: Config
   readonly addresses: Addresses
   /** The value of WWW-Authenticate on every 401 (L4). */
-  readonly challenge: string
+  readonly challenge: () => string
   readonly csrf: Csrf
   readonly measures: Measures
 }

@@ -45,6 +45,10 @@ const noProfile: Profile = {}
  */
 export type LoginMethod = string
 export const passwordMethod: LoginMethod = 'password'
+/** The method of a password with a second factor (docs/decisions/0081). The status shows it as `password`. */
+export const twoFactorMethod: LoginMethod = 'two-factor'
+/** The method of a passkey that stands alone. */
+export const passkeyMethod: LoginMethod = 'passkey'
 /** The method of a password that an LDAP directory verified. Clients see it as `password`. */
 export const ldapMethod: LoginMethod = 'ldap'
 /** The method of `carrel token`, which needs access to the store instead of a password. */

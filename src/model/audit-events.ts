@@ -9,6 +9,13 @@ export const eventNames = [
   'logout',
   'short-lived-token',
   'session.end',
+  'factor.ask',
+  'factor.add',
+  'factor.change',
+  'factor.remove',
+  'factor.reset',
+  'factor.codes',
+  'factor.recover',
   'token.add',
   'token.revoke',
   'on-behalf-of',
@@ -125,6 +132,7 @@ export interface Repeats {
 const repeatable: ReadonlySet<AuditEvent['event']> = new Set([
   'refresh',
   'short-lived-token',
+  'factor.ask',
   'on-behalf-of',
   'download',
 ])

@@ -15,7 +15,14 @@ export function keyringOf(configured: readonly string[], kept: Keyring): Keyring
   return secrets.length > 0 ? () => secrets : kept
 }
 
-export type Purpose = 'csrf' | 'sign-on' | 'throttle' | 'trail' | `${'acting/' | ''}${TokenPurpose}/${string}`
+export type Purpose =
+  | 'challenge'
+  | 'csrf'
+  | 'factor'
+  | 'sign-on'
+  | 'throttle'
+  | 'trail'
+  | `${'acting/' | ''}${TokenPurpose}/${string}`
 
 /** The use that a token is limited to: the API, one request, or one file for some minutes (F3). */
 export type TokenPurpose = 'login' | 'short-lived' | `lease/${string}`

@@ -1,5 +1,6 @@
 import type { Count, Gauge, Histogram, Places, QueueMeasures, Tally } from '../lib/tally.ts'
 import type { LoginMethod } from './accounts.ts'
+import { factorMethods, type SecondFactorSetting } from './factors.ts'
 
 /**
  * Counters and histograms for `GET /metrics` (D5, docs/decisions/0026). No label comes from a request: the
@@ -76,15 +77,20 @@ const statusClasses = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
 /** Methods counted by name for requests that match no route; any other method is `other`. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** @param loginMethods the enabled methods */
-export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[]): Measures {
+interface Ways {
+  /** The enabled methods. */
+  readonly loginMethods: readonly LoginMethod[]
+  readonly secondFactor: SecondFactorSetting
+}
+
+export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Ways): Measures {
   const logins = tally.counter('carrel_logins_total', 'Logins by method and outcome, as in the audit trail.')
   const throttled = tally.counter(
     'carrel_logins_throttled_total',
     'Logins and changes of password that were refused with 429.',
   )
   const byMethod = new Map(
-    loginMethods.map(method => [
+    [...loginMethods, ...factorMethods(secondFactor)].map(method => [
       method,
       {
         success: logins.with({ method, outcome: 'success' }),

@@ -142,6 +142,10 @@ export const ProblemBody = named(
     count: Type.Optional(Type.Integer({ minimum: 0, description: 'How many records the query finds.' })),
     process: Type.Optional(Type.Integer({ description: 'The process that is in the way.' })),
     error: Type.Optional(Type.String({ description: 'The same as `detail`, for clients of PuppetDB.' })),
+    factors: Type.Optional(Type.Array(text, { description: 'What proves a factor of the account.' })),
+    ticket: Type.Optional(
+      Type.String({ description: 'Stands for the password that was right, in the next step of a login.' }),
+    ),
     begin: Type.Optional(uri),
     back: Type.Optional(uri),
     home: Type.Optional(uri),

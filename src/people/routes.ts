@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { factorRoutesOfOthers } from '../authn/factors/routes.ts'
 import { takeUriLists } from '../http/uri-list.ts'
 import { changeEpersonRoutes } from './change-epersons.ts'
 import { changeGroupRoutes } from './change-groups.ts'
@@ -15,8 +16,9 @@ type Parts = Given<typeof epersonRoutes> &
   Given<typeof changeEpersonRoutes> &
   Given<typeof changeGroupRoutes> &
   Given<typeof patchEpersonRoute> &
-  Given<typeof endSessionsRoutes> &
-  Omit<Given<typeof registrationRoutes>, 'registrations'>
+  Given<typeof endSessionsRoutes> & {
+    readonly factorParts: Given<typeof factorRoutesOfOthers>
+  } & Omit<Given<typeof registrationRoutes>, 'registrations'>
 
 /** The routes below `{api}/eperson`: epersons and groups, their passwords and sessions, and registration. */
 export async function peopleRoutes(app: FastifyInstance, parts: Parts): Promise<void> {
@@ -26,6 +28,7 @@ export async function peopleRoutes(app: FastifyInstance, parts: Parts): Promise<
   groupRoutes(app, parts)
   patchEpersonRoute(app, parts)
   endSessionsRoutes(app, parts)
+  factorRoutesOfOthers(app, parts.factorParts)
   await app.register(async changes => {
     takeUriLists(changes)
     changeEpersonRoutes(changes, parts)

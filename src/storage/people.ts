@@ -209,6 +209,8 @@ export interface Credentials {
   readonly passwordHash: string | null
   /** Changes with the password. */
   readonly passwordStamp: number
+  /** True if a second factor is enrolled. */
+  readonly hasFactor: boolean
 }
 
 /** The password that was verified, as `credentials` returned it. */

@@ -385,6 +385,30 @@ export const sessionBrowsers = (text: string): string => `
   -- The program that logged in, as it calls itself.
   ALTER TABLE session ADD COLUMN browser ${text};`
 
+/** Second factors, in version 6 on both engines. @param text @param integer @param bytes the types of columns */
+export const secondFactors = (text: string, integer: string, bytes: string, end = ')'): string => `
+  -- Second factors of epersons (docs/decisions/0081). secret: of TOTP, encrypted; of a passkey, its public key. counter: the
+  -- last time step that was used, or the signature counter. Times are ms since 1970.
+  CREATE TABLE factor (
+    id ${text} PRIMARY KEY,
+    eperson ${text} NOT NULL REFERENCES eperson ON DELETE CASCADE,
+    kind ${text} NOT NULL,
+    name ${text} NOT NULL,
+    alone ${integer} NOT NULL,
+    secret ${bytes} NOT NULL,
+    credential ${text} UNIQUE,
+    counter ${integer} NOT NULL,
+    created ${integer} NOT NULL,
+    used ${integer}
+  ${end};
+  CREATE INDEX factor_of_eperson ON factor (eperson, created);
+  CREATE INDEX factor_that_stands_alone ON factor (id) WHERE alone = 1;
+  CREATE TABLE recovery_code (
+    eperson ${text} NOT NULL REFERENCES eperson ON DELETE CASCADE,
+    hash ${text} NOT NULL,
+    PRIMARY KEY (eperson, hash)
+  ${end};`
+
 /** Version 4 on both engines: events of single records are found by the record (docs/decisions/0072). */
 export const recordEvents = `
   CREATE INDEX event_of_record ON event (object, id) WHERE event IN ('record.put', 'record.change', 'record.delete');`

@@ -2,6 +2,7 @@ import type { Awaitable } from '../lib/awaitable.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
 import type { Queue } from '../model/measures.ts'
 import type { Entities } from './entities.ts'
+import type { Factors } from './factors.ts'
 import type { Identities } from './identities.ts'
 import type { People } from './people.ts'
 import type { Alerts, Processes } from './processes.ts'
@@ -25,6 +26,7 @@ export interface Storage {
   readonly sessions: Sessions
   readonly attempts: Attempts
   readonly entities: Entities
+  readonly factors: Factors
   readonly repository: Repository
   readonly secrets: Secrets
   readonly identities: Identities

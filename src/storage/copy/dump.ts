@@ -63,7 +63,17 @@ export interface DumpedEntity {
  */
 export const tables = [
   ...['eperson', 'epersongroup', 'subgroup', 'membership', 'identity', 'provider_session', 'session'],
-  ...['access_token', 'familiar_network', 'event', 'trail_key', 'trail_checkpoint', 'trail_head', 'audience'],
+  ...[
+    'access_token',
+    'factor',
+    'recovery_code',
+    'familiar_network',
+    'event',
+    'trail_key',
+    'trail_checkpoint',
+    'trail_head',
+    'audience',
+  ],
   ...['item', 'bitstream', 'bundle', 'policy', 'record_change', 'process', 'process_line', 'alert', 'site'],
   ...['metadata_schema', 'metadata_field'],
 ]

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { OperatorError } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import { stepLength } from '../../model/factors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
@@ -65,6 +66,11 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       db.run('DELETE FROM ticket')
       // A backup has no files of versions that were replaced.
       db.exec('DELETE FROM kept_change; DELETE FROM kept_version')
+      // Codes may have been used since the backup, too: those of this moment are refused, and later ones aren't.
+      db.run(
+        "UPDATE factor SET counter = max(counter, ?) WHERE kind = 'totp'",
+        Math.floor(Date.now() / stepLength) + 1,
+      )
       // Counts of attempts at guessing are out of date.
       db.run('DELETE FROM attempt')
       // Uploads and sweeps of then have ended.

@@ -224,6 +224,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       withParents: keepParents(async () => (await lookup.ask()).groups, people.withParents),
     },
     accessTokens: part('accessTokens'),
+    factors: part('factors'),
     sessions: {
       ...part('sessions'),
       ...postgresSessions({ pool: accountPool, lookup, refresh: events.refresh }),

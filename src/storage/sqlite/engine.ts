@@ -138,6 +138,7 @@ export async function openEngine({
     isNew,
     people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
     accessTokens: part('accessTokens'),
+    factors: part('factors'),
     sessions: {
       ...part('sessions'),
       ...sqliteSessions({ db, snapshot, write: writer.write, refresh: events.refresh }),

@@ -3,6 +3,7 @@ import {
   countedEvents,
   keptVersions,
   recordEvents,
+  secondFactors,
   sessionBrowsers,
   sqliteTables,
 } from '../schema.ts'
@@ -132,5 +133,5 @@ export const migrations: readonly string[] = [
   keptVersions('TEXT', 'INTEGER', 'INTEGER PRIMARY KEY AUTOINCREMENT', ') STRICT'),
   recordEvents,
   sessionBrowsers('TEXT'),
-  `${contentClaims('TEXT', 'INTEGER', ') STRICT, WITHOUT ROWID')}`,
+  `${contentClaims('TEXT', 'INTEGER', ') STRICT, WITHOUT ROWID')}${secondFactors('TEXT', 'INTEGER', 'BLOB', ') STRICT')}`,
 ]

@@ -4,6 +4,7 @@ import { accessTokens } from './access-tokens.ts'
 import { attempts } from './attempts.ts'
 import { clock } from './clock.ts'
 import { entities } from './entities.ts'
+import { factors } from './factors.ts'
 import { identities } from './identities.ts'
 import { people } from './people.ts'
 import { alerts, processes } from './processes.ts'
@@ -23,6 +24,7 @@ export const parts = {
   attempts,
   clock,
   entities,
+  factors,
   identities,
   people,
   processes,

@@ -55,8 +55,11 @@ export const epersons = {
         readonly enabled: number
         readonly password_hash: string | null
         readonly password_stamp: number
+        readonly has_factor: number
       }>(
-        'SELECT uuid, enabled, password_hash, password_stamp FROM eperson WHERE email_key = $1',
+        `SELECT uuid, enabled, password_hash, password_stamp,
+           CAST(EXISTS (SELECT 1 FROM factor f WHERE f.eperson = uuid) AS INTEGER) AS has_factor
+         FROM eperson WHERE email_key = $1`,
         emailKey(email),
       )
       return (
@@ -65,6 +68,7 @@ export const epersons = {
           enabled: found.enabled === 1,
           passwordHash: found.password_hash,
           passwordStamp: found.password_stamp,
+          hasFactor: found.has_factor === 1,
         }
       )
     },

@@ -45,7 +45,7 @@ export async function eventsOf(
 export const changesOf = async (admin: Client, name: string) =>
   (await allEvents(admin)).filter(({ event }) => event === name).map(({ changes }) => changes)
 
-async function allEvents(admin: Client): Promise<Event[]> {
+export async function allEvents(admin: Client): Promise<Event[]> {
   const response = await admin.get('/api/query/v4/audit-events')
   assert.equal(response.status, 200)
   return (await response.json()) as Event[]

@@ -1,0 +1,99 @@
+import type { Contracts } from '../../http/contract.ts'
+import { answer, json, nothing, paging, uri } from '../../http/schema.ts'
+import {
+  Challenge,
+  EnrolledFactor,
+  Enrolment,
+  Factor,
+  FactorPage,
+  NewFactor,
+  Proved,
+  RecoveryCodes,
+  RenamedFactor,
+  WantedChallenge,
+  WantedFactor,
+} from './schemas.ts'
+
+const proving = [
+  'factor-refused',
+  'proof-refused',
+  'short-lived-token-refused',
+  'too-many-attempts',
+  'busy',
+] as const
+
+export const contracts = {
+  askChallenge: {
+    summary: 'A challenge for a passkey',
+    description:
+      'Without members: to log in with a passkey that stands alone. With `ticket`: for the second step of a login. With `purpose`: for a change of factors.',
+    tag: 'Authentication',
+    body: json(WantedChallenge),
+    answers: { 200: answer('Valid for two minutes.', json(Challenge)) },
+    problems: ['access-denied', 'factor-refused', 'login-failed', 'short-lived-token-refused'],
+  },
+  listFactors: {
+    summary: 'The caller’s second factors',
+    tag: 'Authentication',
+    query: paging,
+    answers: { 200: answer('A page.', json(FactorPage)) },
+    problems: ['bad-parameter', 'short-lived-token-refused'],
+  },
+  showFactor: {
+    summary: 'One of the caller’s second factors',
+    tag: 'Authentication',
+    answers: { 200: answer('The factor.', json(Factor)) },
+    problems: ['not-found', 'short-lived-token-refused'],
+  },
+  beginEnrolment: {
+    summary: 'Begin to enrol a second factor',
+    tag: 'Authentication',
+    body: json(WantedFactor),
+    answers: { 201: answer('What the app or the browser needs, for ten minutes.', json(Enrolment)) },
+    problems: ['access-denied', 'login-failed', ...proving],
+  },
+  addFactor: {
+    summary: 'Finish enrolling a second factor',
+    tag: 'Authentication',
+    body: json(EnrolledFactor),
+    answers: {
+      201: answer('The factor. The first one brings recovery codes.', json(NewFactor), { Location: uri }),
+    },
+    problems: ['factor-refused', 'short-lived-token-refused'],
+  },
+  renameFactor: {
+    summary: 'Rename one of the caller’s second factors',
+    tag: 'Authentication',
+    body: json(RenamedFactor),
+    answers: { 200: answer('The factor.', json(Factor)) },
+    problems: ['not-found', ...proving],
+  },
+  removeFactor: {
+    summary: 'Remove one of the caller’s second factors',
+    tag: 'Authentication',
+    body: json(Proved),
+    answers: { 204: nothing('It is gone; with the last one, the recovery codes are, too.') },
+    problems: ['not-found', ...proving],
+  },
+  renewRecoveryCodes: {
+    summary: 'Replace the caller’s recovery codes',
+    tag: 'Authentication',
+    body: json(Proved),
+    answers: { 200: answer('The new ones.', json(RecoveryCodes)) },
+    problems: proving,
+  },
+  listFactorsOf: {
+    summary: 'The second factors of an eperson',
+    tag: 'Epersons and groups',
+    query: paging,
+    answers: { 200: answer('A page.', json(FactorPage)) },
+    problems: ['not-found', 'bad-parameter', 'short-lived-token-refused'],
+  },
+  resetFactorsOf: {
+    summary: 'Remove all second factors of an eperson',
+    tag: 'Epersons and groups',
+    body: json(Proved),
+    answers: { 204: nothing('They are gone, and the eperson’s sessions and access tokens have ended.') },
+    problems: ['not-found', 'access-denied', ...proving],
+  },
+} as const satisfies Contracts

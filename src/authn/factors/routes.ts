@@ -1,0 +1,358 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../../config/config.ts'
+import { changes, jsonOf, openRightTo, reads, refusesShortLived } from '../../http/access.ts'
+import type { Addresses } from '../../http/addresses.ts'
+import { eventOf, loginEvent } from '../../http/audit.ts'
+import { bodyChecks } from '../../http/check-body.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
+import { halPage, readPage } from '../../http/hal.ts'
+import { jsonBody } from '../../http/json-body.ts'
+import type { Query } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { ownLogin } from '../../http/require-caller.ts'
+import { type Eperson, passwordMethod } from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Factor, FactorKind, StoredFactor } from '../../model/factors.ts'
+import type { Factors, FactorsOf } from '../../storage/factors.ts'
+import type { People } from '../../storage/people.ts'
+import type { Sessions } from '../../storage/sessions.ts'
+import type { Clock } from '../../storage/storage.ts'
+import type { Tickets } from '../tickets.ts'
+import { newRecoveryCodes, newTotpSecret, stepOf, totpForApp } from './codes.ts'
+import type { Passkeys } from './passkeys.ts'
+import type { SealedSecrets } from './sealed-secrets.ts'
+import { type RightPassword, type SecondFactor, ticketRefused } from './second-factor.ts'
+
+const contracts = () => import('./contracts.ts')
+const route = contractsIn(contracts)
+const checked = bodyChecks(contracts, 'factor-refused')
+
+export interface FactorParts {
+  readonly addresses: Addresses
+  readonly clock: Clock
+  readonly config: Pick<Config, 'realm' | 'secondFactor'>
+  readonly factors: Factors
+  readonly passkeys: Passkeys
+  readonly people: Pick<People, 'credentials' | 'eperson'>
+  readonly sealed: SealedSecrets
+  readonly secondFactor: SecondFactor
+  readonly sessions: Pick<Sessions, 'of'>
+  readonly tickets: Tickets
+}
+
+/** The content of the ticket of an enrolment. */
+interface Begun extends Pick<Factor, 'id' | 'eperson' | 'kind' | 'name' | 'alone'> {
+  /** The encrypted secret of TOTP in base64, or the challenge of a passkey. */
+  readonly secret: string
+  readonly isFirst: boolean
+  /** The login that has to enrol a factor; undefined in a session. */
+  readonly login?: RightPassword
+}
+
+/** Lifetime of an enrolment in seconds. */
+const enrolmentLifetime = 600
+
+const own = { onBehalf: 'refused' } as const
+const takesJson = changes('eperson', 'none', jsonOf(), own)
+const openToTickets = changes(
+  openRightTo('change their factors, and log in with the ticket of a login'),
+  'none',
+  jsonOf(),
+  own,
+)
+
+/** `/api/authn/factors` and `/api/authn/challenges`: the caller's own factors (L12–L18). */
+export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
+  type Route = { Params: { id: string } }
+  const { addresses, clock, config, factors, passkeys, people, sealed, secondFactor, tickets } = parts
+  const all = `${addresses.authn}/factors`
+  const bodyOf = (factor: Factor) => factorBody(factor, `${all}/${factor.id}`)
+  const ownOf = async (request: FastifyRequest) => factors.of(ownLogin(request.caller).session.eperson.uuid)
+
+  routesOf(app).post('/challenges', route('askChallenge', openToTickets), async (request, reply) => {
+    requireOn(config)
+    const { ticket, purpose } = await checked('askChallenge', jsonBody(request))
+    reply.header('cache-control', 'no-store')
+    const optionsOf = async (why: 'login' | 'proof', eperson: string) =>
+      passkeys.requestOptions(why, eperson, (await factors.of(eperson)).factors)
+    const publicKey =
+      purpose !== undefined
+        ? await optionsOf('proof', ownLogin(request.caller).session.eperson.uuid)
+        : ticket !== undefined
+          ? await optionsOf('login', (await pending('second-factor', ticket)).uuid)
+          : passkeys.requestOptions('alone', null, [])
+    return { publicKey, type: 'challenge' }
+  })
+
+  routesOf(app).get(
+    '/factors',
+    route('listFactors', refusesShortLived(reads('eperson', 'none', own))),
+    async request => {
+      const { session } = ownLogin(request.caller)
+      const known = await ownOf(request)
+      return pageOf(parts, known, session.eperson, secondFactor.isRequired(session), request, all)
+    },
+  )
+
+  routesOf(app).get<Route>(
+    '/factors/:id',
+    route('showFactor', refusesShortLived(reads('eperson', 'none', own))),
+    async request => bodyOf(await found(request)),
+  )
+
+  routesOf(app).post(
+    '/factors/enrolments',
+    route('beginEnrolment', openToTickets),
+    async (request, reply) => {
+      requireOn(config)
+      const wanted = await checked('beginEnrolment', jsonBody(request))
+      const { kind, alone = false } = wanted
+      if (alone && kind === 'totp') throw refused('Only a passkey can log in without a password.')
+      if (kind === 'passkey' && !passkeys.arePossible)
+        throw refused('Passkeys need a service at an https address with a name (CARREL_BASE_URL).')
+      const login = wanted.ticket === undefined ? undefined : await pending('must-enrol', wanted.ticket)
+      const eperson = login ? await people.eperson(login.uuid) : ownLogin(request.caller).session.eperson
+      if (!eperson) throw expired()
+      const known = login
+        ? await factors.of(login.uuid)
+        : await secondFactor.prove(ownLogin(request.caller), wanted.proof ?? {}, 'factor.add', request)
+        // The password is proof enough for a first factor only.
+        if (login && known.factors.length > 0) throw ticketRefused()
+      const id = randomUUID()
+      const secret = kind === 'totp' ? newTotpSecret() : randomBytes(32)
+      const challenge = Buffer.from(secret).toString('base64url')
+      const begun: Begun = {
+        ...{ id, kind, alone, name: wanted.name.trim(), eperson: eperson.uuid },
+        secret: kind === 'totp' ? Buffer.from(sealed.seal(secret, id)).toString('base64') : challenge,
+        isFirst: known.factors.length === 0,
+        ...(login && { login }),
+      }
+      const enrolment = await tickets.issue('enrolment', begun, enrolmentLifetime)
+      const shown =
+        kind === 'totp'
+          ? totpForApp(secret, config.realm, eperson.email)
+          : { publicKey: passkeys.creationOptions(challenge, personOf(eperson), alone, known.factors) }
+      return reply
+        .code(201)
+        .header('cache-control', 'no-store')
+        .send({ enrolment, kind, type: 'enrolment', ...shown })
+    },
+  )
+
+  routesOf(app).post('/factors', route('addFactor', openToTickets), async (request, reply) => {
+    const given = await checked('addFactor', jsonBody(request))
+    const begun = await tickets.read<Begun>('enrolment', given.enrolment)
+    if (!begun) throw expired()
+    const { id, eperson, kind, name, alone, login, isFirst } = begun
+    const by = login ? null : ownLogin(request.caller)
+    if (by && by.session.eperson.uuid !== eperson) throw expired()
+    const verified = await verifiedNew(begun, given)
+    if (!verified)
+      throw refused(`${kind === 'totp' ? 'The code' : 'The answer of the passkey'} is not valid.`)
+    // Of two requests with one enrolment, only one goes on.
+    if (!(await tickets.take<Begun>('enrolment', given.enrolment))) throw expired()
+    const codes = isFirst ? newRecoveryCodes(eperson) : undefined
+    const added: StoredFactor = {
+      ...{ id, eperson, kind, name, alone, created: clock.now(), used: null },
+      ...verified,
+    }
+    const event = by
+      ? eventOf(by, request, { event: 'factor.add', outcome: 'success', object: id })
+      : ({ ...loginEvent(request, eperson, passwordMethod), event: 'factor.add', object: id } as const)
+    const outcome = await factors.add(added, codes?.hashes ?? null, login?.passwordStamp ?? null, {
+      ...event,
+      changes: { before: null, after: told(added) },
+    })
+    if (outcome !== 'added') throw refused(reasons[outcome])
+    const body = bodyOf(added)
+    return reply
+      .code(201)
+      .headers({ location: body._links.self.href, 'cache-control': 'no-store' })
+      .send({
+        ...body,
+        ...(codes && { recoveryCodes: codes.shown }),
+        ...(login && { ticket: await secondFactor.ticketOf(login) }),
+      })
+  })
+
+  routesOf(app).patch<Route>('/factors/:id', route('renameFactor', takesJson), async request => {
+    const { name, proof } = await checked('renameFactor', jsonBody(request))
+    const before = await found(request)
+    await secondFactor.prove(ownLogin(request.caller), proof, 'factor.change', request)
+    const after = { ...before, name: name.trim() }
+    const event = changeOf(request, 'factor.change', before.id, { name: before.name }, { name: after.name })
+    if (!(await factors.rename(before.id, before.eperson, after.name, event))) throw noFactor()
+    return bodyOf(after)
+  })
+
+  routesOf(app).post<Route>(
+    '/factors/:id/removal',
+    route('removeFactor', takesJson),
+    async (request, reply) => {
+      const { proof } = await checked('removeFactor', jsonBody(request))
+      const factor = await found(request)
+      await secondFactor.prove(ownLogin(request.caller), proof, 'factor.remove', request)
+      const event = changeOf(request, 'factor.remove', factor.id, told(factor), null)
+      if (!(await factors.remove(factor.id, factor.eperson, event))) throw noFactor()
+      return reply.code(204).send()
+    },
+  )
+
+  routesOf(app).post(
+    '/factors/recovery-codes',
+    route('renewRecoveryCodes', takesJson),
+    async (request, reply) => {
+      const { proof } = await checked('renewRecoveryCodes', jsonBody(request))
+      const caller = ownLogin(request.caller)
+      const { uuid } = caller.session.eperson
+      await secondFactor.prove(caller, proof, 'factor.codes', request)
+      const { shown, hashes } = newRecoveryCodes(uuid)
+      const event = eventOf(caller, request, { event: 'factor.codes', outcome: 'success' })
+      if (!(await factors.replaceCodes(uuid, hashes, event)))
+        throw refused('Recovery codes come with a factor, and you have none.')
+      return reply.header('cache-control', 'no-store').send({ recoveryCodes: shown })
+    },
+  )
+
+  async function found(request: FastifyRequest<Route>): Promise<StoredFactor> {
+    const factor = (await ownOf(request)).factors.find(({ id }) => id === request.params.id)
+    if (!factor) throw noFactor()
+    return factor
+  }
+
+  /** Reads the login that a ticket stands for. @throws Problem 401 */
+  async function pending(purpose: 'must-enrol' | 'second-factor', ticket: string): Promise<RightPassword> {
+    const login = await tickets.read<RightPassword>(purpose, ticket)
+    if (!login) throw ticketRefused()
+    return login
+  }
+
+  /** Verifies the first code, or the answer of a new passkey. */
+  async function verifiedNew(
+    { id, kind, secret, alone }: Begun,
+    { totp, webauthn }: { readonly totp?: string; readonly webauthn?: unknown },
+  ): Promise<Pick<StoredFactor, 'counter' | 'credential' | 'secret'> | undefined> {
+    if (kind === 'passkey') return passkeys.verifyNew(webauthn, secret, alone)
+    const bytes = Buffer.from(secret, 'base64')
+    const opened = sealed.open(bytes, id)
+    const counter = opened && stepOf(opened.secret, totp ?? '', clock.now())
+    return counter === undefined ? undefined : { counter, credential: null, secret: bytes }
+  }
+}
+
+/** `/api/eperson/epersons/{uuid}/factors`: administrators see and reset the factors of others (L17). */
+export function factorRoutesOfOthers(app: FastifyInstance, parts: FactorParts): void {
+  type Route = { Params: { uuid: string } }
+  const { addresses, factors, people, secondFactor, sessions } = parts
+  const to = 'see or reset the factors of others'
+
+  async function wanted({ params }: FastifyRequest<Route>): Promise<Eperson> {
+    const eperson = await people.eperson(params.uuid.toLowerCase())
+    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
+    return eperson
+  }
+
+  routesOf(app).get<Route>(
+    '/eperson/epersons/:uuid/factors',
+    route('listFactorsOf', refusesShortLived(reads('administrator', 'people', { to }))),
+    async request => {
+      const eperson = await wanted(request)
+      const session = await sessions.of(eperson.uuid)
+      const isRequired = secondFactor.isRequired({ administrator: session?.administrator === true })
+      const self = `${addresses.eperson(eperson.uuid)}/factors`
+      return pageOf(parts, await factors.of(eperson.uuid), eperson, isRequired, request, self)
+    },
+  )
+  routesOf(app).post<Route>(
+    '/eperson/epersons/:uuid/factors/reset',
+    route('resetFactorsOf', changes('administrator', 'none', jsonOf(), { to, onBehalf: 'refused' })),
+    async (request, reply) => {
+      const { proof } = await checked('resetFactorsOf', jsonBody(request))
+      const caller = ownLogin(request.caller)
+      const { uuid } = await wanted(request)
+      // Otherwise a stolen session could get rid of the factors that protect it.
+      if (uuid === caller.session.eperson.uuid)
+        throw new Problem('access-denied', 'Administrators remove their own factors one by one.')
+      await secondFactor.prove(caller, proof, 'factor.reset', request)
+      const event = eventOf(caller, request, { event: 'factor.reset', outcome: 'success' })
+      await factors.reset(uuid, { ...event, eperson: uuid })
+      return reply.code(204).send()
+    },
+  )
+}
+
+const factorBody = ({ id, kind, name, alone, created, used }: Factor, self: string) => ({
+  id,
+  kind,
+  name,
+  alone,
+  created: new Date(created).toISOString(),
+  lastUsed: used === null ? null : new Date(used).toISOString(),
+  type: 'factor',
+  _links: { self: { href: self } },
+})
+
+async function pageOf(
+  { config, passkeys, people }: FactorParts,
+  { factors, recoveryCodes }: FactorsOf,
+  { uuid, email }: Eperson,
+  required: boolean,
+  request: FastifyRequest,
+  self: string,
+) {
+  const stored = await people.credentials(email)
+  return {
+    ...halPage(
+      'factors',
+      factors.map(one => factorBody(one, `${self}/${one.id}`)),
+      readPage(request.query as Query),
+      self,
+    ),
+    setting: config.secondFactor,
+    required,
+    recoveryCodes,
+    hasPassword: stored?.uuid === uuid && stored.passwordHash !== null,
+    passkeys: passkeys.arePossible,
+  }
+}
+
+/** A factor in the event of its change. */
+const told = ({ kind, name, alone }: Pick<Factor, 'alone' | 'name'> & { readonly kind: FactorKind }) => ({
+  kind,
+  name,
+  alone,
+})
+
+const changeOf = (
+  request: FastifyRequest,
+  event: AuditEvent['event'],
+  object: string,
+  before: Readonly<Record<string, unknown>> | null,
+  after: Readonly<Record<string, unknown>> | null,
+): AuditEvent => ({
+  ...eventOf(request.caller, request, { event, outcome: 'success', object }),
+  changes: { before, after },
+})
+
+const personOf = ({ uuid, email, firstName, lastName }: Eperson) => ({
+  uuid,
+  email,
+  name: [firstName, lastName].filter(Boolean).join(' ') || email,
+})
+
+const reasons = {
+  changed: 'Factors were added or removed since this enrolment began. Begin again.',
+  'too-many': 'There are as many factors of this kind as there may be. Remove one first.',
+  known: 'This passkey is enrolled already.',
+  'no-eperson': 'The account or its password was changed since this enrolment began. Begin again.',
+}
+
+const refused = (detail: string) => new Problem('factor-refused', detail)
+const expired = () => refused('The enrolment is finished, too old, or was begun by another. Begin again.')
+const noFactor = () => new Problem('not-found', 'You have no factor with this id.')
+
+function requireOn({ secondFactor }: FactorParts['config']): void {
+  if (secondFactor === 'off')
+    throw new Problem('access-denied', 'This service has no second factors (CARREL_SECOND_FACTOR is off).')
+}

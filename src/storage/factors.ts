@@ -1,0 +1,51 @@
+import type { Awaitable } from '../lib/awaitable.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { StoredFactor } from '../model/factors.ts'
+import type { VerifiedPassword } from './people.ts'
+
+/** Second factors and recovery codes of epersons (docs/decisions/0081). */
+export interface Factors {
+  /** The factors of an eperson, oldest first, and the number of recovery codes that are left. */
+  of(eperson: string): Awaitable<FactorsOf>
+  /** The passkey with this id, and the state of its eperson's password; undefined if there is none. */
+  withCredential(credential: string): Awaitable<(StoredFactor & VerifiedPassword) | undefined>
+  /** True if some passkey logs in without a password. */
+  standsAlone(): Awaitable<boolean>
+  /**
+   * @param codes hashes of recovery codes if it is to be the first factor; otherwise null
+   * @param passwordStamp that of the password by which it is enrolled; null: by a session
+   * @returns `changed` if it is the first and wasn't to be, or the other way round
+   */
+  add(
+    factor: StoredFactor,
+    codes: readonly string[] | null,
+    passwordStamp: number | null,
+    event: AuditEvent,
+  ): Promise<'added' | 'changed' | 'too-many' | 'known' | 'no-eperson'>
+  /** @returns false if the eperson has no such factor */
+  rename(id: string, eperson: string, name: string, event: AuditEvent): Promise<boolean>
+  /** Removes a factor, and with the last one the recovery codes. @returns false if there was none */
+  remove(id: string, eperson: string, event: AuditEvent): Promise<boolean>
+  /** Removes all factors and recovery codes of an eperson, and ends their sessions and access tokens. */
+  reset(eperson: string, event: AuditEvent): Promise<number>
+  /** @returns false if the eperson has no factor any more */
+  replaceCodes(eperson: string, codes: readonly string[], event: AuditEvent): Promise<boolean>
+
+  /**
+   * Records a use, once for each value of the counter on all nodes. A passkey without a counter stays at 0.
+   * @param secret the secret, if it was encrypted again
+   * @returns false if the counter has been there, or the factor is gone
+   */
+  use(id: string, counter: number, at: number, secret: Uint8Array | null): Promise<boolean>
+  /** Uses a recovery code up. @returns the number that are left; undefined if there is no such code */
+  useCode(eperson: string, code: string, event: AuditEvent): Promise<number | undefined>
+  /** Counts a guess of a code of TOTP before it is verified. @returns the time in ms that it has to wait */
+  guess(eperson: string): Promise<number>
+  /** Takes the last guess back, because it was right. */
+  takeBack(eperson: string): Promise<void>
+}
+
+export interface FactorsOf {
+  readonly factors: readonly StoredFactor[]
+  readonly recoveryCodes: number
+}

@@ -1,0 +1,174 @@
+import { countGuess, guessesBack, maxFactors, maxTotp, type StoredFactor } from '../../model/factors.ts'
+import type { Count } from '../../model/throttle.ts'
+import type { Factors } from '../factors.ts'
+import type { VerifiedPassword } from '../people.ts'
+import { endAccessTokens } from './access-tokens.ts'
+import { keepOnly } from './sessions.ts'
+import {
+  type Change,
+  clock,
+  count,
+  insert,
+  insertAll,
+  lock,
+  record,
+  rights,
+  row,
+  rows,
+  run,
+  type StatementsOf,
+  update,
+} from './statements.ts'
+
+/** Second factors (docs/decisions/0081). Guesses are counted in the table of attempts, under a key of their own. */
+export const factors = {
+  reads: {
+    *of(eperson) {
+      const sql = `SELECT ${columns} FROM factor WHERE eperson = $1 ORDER BY created, id`
+      const found = yield* rows<FactorRow>(sql, eperson)
+      return {
+        factors: found.map(toFactor),
+        recoveryCodes: found.length === 0 ? 0 : yield* count('recovery_code WHERE eperson = $1', eperson),
+      }
+    },
+    *withCredential(credential) {
+      const found = yield* row<FactorRow & Pick<VerifiedPassword, 'passwordStamp'>>(
+        `SELECT ${columns}, (SELECT password_stamp FROM eperson WHERE uuid = factor.eperson) AS "passwordStamp"
+         FROM factor WHERE credential = $1`,
+        credential,
+      )
+      return found && { ...toFactor(found), uuid: found.eperson, passwordStamp: found.passwordStamp }
+    },
+    *standsAlone() {
+      return (yield* row('SELECT 1 AS one FROM factor WHERE alone = 1 LIMIT 1')) !== undefined
+    },
+  },
+  changes: {
+    *add(factor, codes, passwordStamp, event) {
+      yield* rights(event, 'own')
+      const { alone, eperson, ...rest } = factor
+      const owner = yield* lockOwner(eperson)
+      if (!owner || (passwordStamp !== null && owner.password_stamp !== passwordStamp)) return 'no-eperson'
+      const others = yield* rows<{ kind: string }>('SELECT kind FROM factor WHERE eperson = $1', eperson)
+      if ((others.length === 0) !== (codes !== null)) return 'changed'
+      const most = factor.kind === 'totp' ? maxTotp : maxFactors
+      const alike = factor.kind === 'totp' ? others.filter(({ kind }) => kind === 'totp') : others
+      if (others.length >= maxFactors || alike.length >= most) return 'too-many'
+      const row = { ...rest, eperson, alone: Number(alone) }
+      if ((yield* insert('factor', row, '(credential) DO NOTHING')) === 0) return 'known'
+      if (codes) yield* putCodes(eperson, codes)
+      yield* record(event)
+      return 'added'
+    },
+    *rename(id, eperson, name, event) {
+      yield* rights(event, 'own')
+      if ((yield* update('factor', { name }, { id, eperson })) === 0) return false
+      yield* record(event)
+      return true
+    },
+    *remove(id, eperson, event) {
+      yield* rights(event, 'own')
+      yield* lockOwner(eperson)
+      if ((yield* run('DELETE FROM factor WHERE id = $1 AND eperson = $2', id, eperson)) === 0) return false
+      if ((yield* count('factor WHERE eperson = $1', eperson)) === 0) yield* putCodes(eperson, [])
+      yield* record(event)
+      return true
+    },
+    *reset(eperson, event) {
+      yield* rights(event, 'own')
+      yield* lockOwner(eperson)
+      const removed = yield* run('DELETE FROM factor WHERE eperson = $1', eperson)
+      if (removed === 0) return 0
+      yield* putCodes(eperson, [])
+      yield* run('DELETE FROM attempt WHERE key = $1', keyOf(eperson))
+      yield* keepOnly(eperson, undefined)
+      yield* endAccessTokens(eperson)
+      yield* record(event)
+      return removed
+    },
+    *replaceCodes(eperson, codes, event) {
+      yield* rights(event, 'own')
+      yield* lockOwner(eperson)
+      if ((yield* count('factor WHERE eperson = $1', eperson)) === 0) return false
+      yield* putCodes(eperson, codes)
+      yield* record(event)
+      return true
+    },
+
+    *use(id, counter, at, secret) {
+      const used = yield* run(
+        `UPDATE factor SET counter = $1, used = $2, secret = coalesce($3, secret)
+         WHERE id = $4 AND (counter < $1 OR (counter = 0 AND $1 = 0))`,
+        counter,
+        at,
+        secret,
+        id,
+      )
+      return used === 1
+    },
+    *useCode(eperson, code, event) {
+      yield* rights(event, 'own')
+      const sql = 'DELETE FROM recovery_code WHERE eperson = $1 AND hash = $2'
+      if ((yield* run(sql, eperson, code)) === 0) return undefined
+      const left = yield* count('recovery_code WHERE eperson = $1', eperson)
+      yield* record({ ...event, object: `${left} left` })
+      return left
+    },
+    *guess(eperson) {
+      const key = keyOf(eperson)
+      yield* lock(
+        `INSERT INTO attempt (key, level, at, expires) VALUES ($1, 0, 0, 0)
+         ON CONFLICT (key) DO UPDATE SET key = excluded.key`,
+        key,
+      )
+      const known = yield* row<Count>('SELECT level, at FROM attempt WHERE key = $1', key)
+      const counted = countGuess(known ?? { level: 0, at: 0 }, yield* clock())
+      if (!('level' in counted)) return counted.wait
+      const { level, at } = counted
+      yield* insert(
+        'attempt',
+        { key, level, at, expires: guessesBack(counted) },
+        '(key) DO UPDATE SET level = excluded.level, at = excluded.at, expires = excluded.expires',
+      )
+      return 0
+    },
+    *takeBack(eperson) {
+      yield* run('UPDATE attempt SET level = level - 1 WHERE key = $1 AND level >= 1', keyOf(eperson))
+    },
+  },
+} satisfies StatementsOf<Factors>
+
+const keyOf = (eperson: string) => `factor/${eperson}`
+
+/** Makes concurrent changes of an eperson's factors see each other. */
+const lockOwner = (eperson: string): Change<{ readonly password_stamp: number } | undefined> =>
+  row('SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE', eperson)
+
+/** Replaces an eperson's recovery codes. */
+function* putCodes(eperson: string, codes: readonly string[]): Change<void> {
+  yield* run('DELETE FROM recovery_code WHERE eperson = $1', eperson)
+  yield* insertAll(
+    'recovery_code',
+    codes.map(hash => ({ eperson, hash })),
+  )
+}
+
+const columns = 'id, eperson, kind, name, alone, secret, credential, counter, created, used'
+
+type FactorRow = Omit<StoredFactor, 'alone'> & { readonly alone: number }
+
+const toFactor = ({
+  id,
+  eperson,
+  kind,
+  name,
+  alone,
+  secret,
+  credential,
+  counter,
+  created,
+  used,
+}: FactorRow): StoredFactor => ({
+  ...{ id, eperson, kind, name, secret, credential, counter, created, used },
+  alone: alone === 1,
+})
