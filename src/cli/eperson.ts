@@ -144,6 +144,55 @@ export function epersonCommand(): Command {
         )
       })
     })
+
+  command
+    .command('factors <email>')
+    .description('List the second factors of an eperson, and how many recovery codes are left.')
+    .option(...jsonOption)
+    .action((email: string, { json }: Json) =>
+      withStore(async ({ factors, people }) => {
+        const known = await people.credentials(email)
+        if (!known) throw noEperson(email)
+        const { factors: found, recoveryCodes } = await factors.of(known.uuid)
+        const list = found.map(({ id, kind, name, alone, created, used }) => ({
+          ...{ id, kind, name, alone },
+          created: new Date(created).toISOString(),
+          lastUsed: used === null ? null : new Date(used).toISOString(),
+        }))
+        sayResult(
+          json,
+          { email, factors: list, recoveryCodes },
+          list.length === 0
+            ? `${email} has no second factor.`
+            : `${table(
+                ['KIND', 'NAME', 'INSTEAD OF PASSWORD', 'CREATED', 'LAST USED'],
+                list.map(one => [
+                  one.kind,
+                  one.name,
+                  one.alone ? 'yes' : 'no',
+                  one.created,
+                  one.lastUsed ?? '',
+                ]),
+              )}\nRecovery codes left: ${recoveryCodes}`,
+        )
+      }),
+    )
+
+  command
+    .command('reset-factors <email>')
+    .description(
+      'Remove all second factors and recovery codes of an eperson who has lost them. Their tokens end at once.',
+    )
+    .option(...jsonOption)
+    .action((email: string, { json }: Json) =>
+      withStore(async ({ factors, people }) => {
+        const known = await people.credentials(email)
+        if (!known) throw noEperson(email)
+        const event = { ...commandEvent('factor.reset'), eperson: known.uuid }
+        const removed = await factors.reset(known.uuid, event)
+        sayResult(json, { email, removed }, `Removed ${removed} second factors of ${email}.`)
+      }),
+    )
   return command
 }
 

@@ -7,6 +7,8 @@ export const examples: Readonly<Record<string, string>> = {
   'eperson enable': 'carrel eperson enable ruth@example.org',
   'eperson logout': 'carrel eperson logout ruth@example.org',
   'eperson delete': 'carrel eperson delete ruth@example.org',
+  'eperson factors': 'carrel eperson factors ruth@example.org',
+  'eperson reset-factors': 'carrel eperson reset-factors ruth@example.org',
   'eperson password': 'carrel eperson password ruth@example.org --password-stdin < new-password',
   'group add': 'carrel group add curators',
   'group delete': 'carrel group delete curators',

@@ -59,7 +59,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     '4f3d43e36837e09dc7326bd567b2edba9ce9409e1cd2fa67a0b09e031c653e8c',
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
     'e8c1a3759ca416395d60fc0d1093f4d00df53c1fde84e1d02e11a54b8ba98ae9',
-    'c92291b1a2aff9e5cefe7957a9d6a21355139687d2274ad9dc4ebf3f6583719c',
+    'fc64601b374e1cb23656e5655489af2f76f0f5cf0139e257ff7883336909c560',
   ],
   postgres: [
     '1abd8cc832a8a6cdeeff38b64b9a0f28ad7e57ba0ced052cc33c32b8b86c65c4',
@@ -67,7 +67,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     'd85897050c4e8767d075617b822ec41a50814f6522a245a31ea20d503d9c597b',
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
     'ba58be0d8470a18ab31ee4ec4fe2dca2a819c105a61561ba41a6d58488ec5dfb',
-    '9d342134df05a2ec6d72e04678db0f982a4128df2f586c649b0cd9f269952344',
+    '2313093af5813a5bc02b1410cb9517d8a94e4a2730d198ca6c0cfae490d455c0',
   ],
 }
 

@@ -279,6 +279,10 @@ export interface Schemas {
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
   }
+  readonly Challenge: {
+    readonly publicKey: { readonly [name: string]: unknown }
+    readonly type: 'challenge'
+  }
   readonly CheckSum: {
     readonly checkSumAlgorithm: 'SHA-256'
     readonly value: string
@@ -291,6 +295,11 @@ export interface Schemas {
     readonly p99: (number | null)
   }
   readonly Embedded: ({ readonly [name: string]: unknown } | null)
+  readonly EnrolledFactor: {
+    readonly enrolment: string
+    readonly totp?: string
+    readonly webauthn?: { readonly [name: string]: unknown }
+  }
   readonly Entity: {
     readonly name: string
     readonly source: 'imported' | 'exposed' | 'built-in'
@@ -465,6 +474,50 @@ export interface Schemas {
     }
     readonly page: Schemas['PageFacts']
     readonly _links: Schemas['PageLinks']
+  }
+  readonly Factor: {
+    readonly id: string
+    readonly kind: 'totp' | 'passkey'
+    readonly name: string
+    readonly alone: boolean
+    readonly created: string
+    readonly lastUsed: (string | null)
+    readonly type: 'factor'
+    readonly _links: {
+      readonly self: Schemas['Link']
+    }
+  }
+  readonly FactorEnrolment: {
+    readonly enrolment: string
+    readonly kind: 'totp' | 'passkey'
+    readonly type: 'enrolment'
+    readonly secret?: string
+    readonly uri?: string
+    readonly publicKey?: { readonly [name: string]: unknown }
+  }
+  readonly FactorPage: {
+    readonly _embedded: {
+      readonly factors: readonly (Schemas['Factor'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly setting: 'off' | 'optional' | 'administrators' | 'everybody'
+    readonly required: boolean
+    readonly recoveryCodes: number
+    readonly hasPassword: boolean
+    readonly passkeys: boolean
+    readonly _links: {
+      readonly first?: Schemas['Link']
+      readonly prev?: Schemas['Link']
+      readonly next?: Schemas['Link']
+      readonly last?: Schemas['Link']
+      readonly self: Schemas['Link']
+    }
+  }
+  readonly FactorProof: {
+    readonly totp?: string
+    readonly recovery?: string
+    readonly webauthn?: { readonly [name: string]: unknown }
+    readonly password?: string
   }
   readonly Feature: {
     readonly id: string
@@ -848,7 +901,7 @@ export interface Schemas {
     readonly _links: Schemas['PageLinks']
   }
   readonly KnownProblem: {
-    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'record-referenced' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
+    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'second-factor-required' | 'second-factor-enrolment-required' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'proof-refused' | 'second-factor-missing' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'factor-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'record-referenced' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
     readonly type: string
     readonly status: number
     readonly title: string
@@ -916,6 +969,10 @@ export interface Schemas {
   readonly Login: {
     readonly user?: string
     readonly password?: string
+    readonly ticket?: string
+    readonly totp?: string
+    readonly recovery?: string
+    readonly webauthn?: string
     readonly link?: string
   }
   readonly Metadata: { readonly [name: string]: readonly (Schemas['MetadataValue'])[] }
@@ -1000,6 +1057,20 @@ export interface Schemas {
     readonly metadata?: ({ readonly [name: string]: unknown } | null)
     readonly password?: string
   }
+  readonly NewFactor: {
+    readonly id: string
+    readonly kind: 'totp' | 'passkey'
+    readonly name: string
+    readonly alone: boolean
+    readonly created: string
+    readonly lastUsed: (string | null)
+    readonly type: 'factor'
+    readonly _links: {
+      readonly self: Schemas['Link']
+    }
+    readonly recoveryCodes?: readonly (string)[]
+    readonly ticket?: string
+  }
   readonly NewGroup: {
     readonly name: string
     readonly metadata?: ({ readonly [name: string]: unknown } | null)
@@ -1021,7 +1092,7 @@ export interface Schemas {
     readonly type: string
     readonly title: string
     readonly status: number
-    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'record-referenced' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
+    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'second-factor-required' | 'second-factor-enrolment-required' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'proof-refused' | 'second-factor-missing' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'factor-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'record-referenced' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
     readonly detail: string
     readonly message: string
     readonly path: string
@@ -1060,6 +1131,8 @@ export interface Schemas {
     readonly count?: number
     readonly process?: number
     readonly error?: string
+    readonly factors?: readonly (string)[]
+    readonly ticket?: string
     readonly begin?: string
     readonly back?: string
     readonly home?: string
@@ -1132,6 +1205,9 @@ export interface Schemas {
     readonly total?: number
     readonly unit: string
   }
+  readonly Proved: {
+    readonly proof: Schemas['FactorProof']
+  }
   readonly PuppetService: {
     readonly service_version: string
     readonly service_status_version: 1
@@ -1155,6 +1231,9 @@ export interface Schemas {
     readonly key?: (string | readonly (string)[])
     readonly fields?: { readonly [name: string]: Schemas['FieldRecipe'] }
   }
+  readonly RecoveryCodes: {
+    readonly recoveryCodes: readonly (string)[]
+  }
   readonly Registration: {
     readonly email: string
     readonly user: (string | null)
@@ -1170,6 +1249,10 @@ export interface Schemas {
       readonly entity: string
       readonly fields: readonly (string)[]
     }
+  }
+  readonly RenamedFactor: {
+    readonly name: string
+    readonly proof: Schemas['FactorProof']
   }
   readonly Report: {
     readonly counts: { readonly [name: string]: number }
@@ -1440,6 +1523,10 @@ export interface Schemas {
     readonly allowSessions?: ('all' | 'current' | 'admin' | null)
     readonly countdownTo?: (string | null)
   }
+  readonly WantedChallenge: {
+    readonly ticket?: string
+    readonly purpose?: 'proof'
+  }
   readonly WantedEntity: {
     readonly name?: string
     readonly read?: string
@@ -1483,6 +1570,13 @@ export interface Schemas {
     readonly related?: unknown
     readonly suggested?: unknown
     readonly _links?: unknown
+  }
+  readonly WantedFactor: {
+    readonly kind: 'totp' | 'passkey'
+    readonly name: string
+    readonly alone?: boolean
+    readonly proof?: Schemas['FactorProof']
+    readonly ticket?: string
   }
   readonly WantedIdentity: {
     readonly subject: string
@@ -1598,6 +1692,8 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
+    readonly '/api/authn/factors': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['FactorPage'] }
+    readonly '/api/authn/factors/{id}': { path: { readonly id: string }; answer: Schemas['Factor'] }
     readonly '/api/authn/oidc': { query: { readonly redirectUrl?: string; readonly provider?: string; readonly entityID?: string; readonly search?: string; readonly page?: string; readonly force?: string; readonly ask?: string; readonly returned?: string }; answer: string }
     readonly '/api/authn/sessions': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['SessionPage'] }
     readonly '/api/authn/sessions/{id}': { path: { readonly id: string }; answer: Schemas['Session'] }
@@ -2050,6 +2146,7 @@ export interface Routes {
     readonly '/api/eperson/epersons/search/isMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['EpersonPage'] }
     readonly '/api/eperson/epersons/search/isNotMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['EpersonPage'] }
     readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Eperson'] }
+    readonly '/api/eperson/epersons/{uuid}/factors': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['FactorPage'] }
     readonly '/api/eperson/epersons/{uuid}/groups': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
     readonly '/api/eperson/epersons/{uuid}/tokens': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AccessTokenPage'] }
     readonly '/api/eperson/groups': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
@@ -2509,6 +2606,11 @@ export interface Routes {
   readonly accepted: number
 } }
     readonly '/api/admin/sso/explain': { json: Schemas['SignOnQuestion']; answer: Schemas['ExplainedSignOn'] }
+    readonly '/api/authn/challenges': { json: Schemas['WantedChallenge']; answer: Schemas['Challenge'] }
+    readonly '/api/authn/factors': { json: Schemas['EnrolledFactor']; answer: Schemas['NewFactor'] }
+    readonly '/api/authn/factors/enrolments': { json: Schemas['WantedFactor']; answer: Schemas['FactorEnrolment'] }
+    readonly '/api/authn/factors/recovery-codes': { json: Schemas['Proved']; answer: Schemas['RecoveryCodes'] }
+    readonly '/api/authn/factors/{id}/removal': { path: { readonly id: string }; json: Schemas['Proved']; answer: undefined }
     readonly '/api/authn/login': { answer: undefined }
     readonly '/api/authn/logout': { answer: undefined }
     readonly '/api/authn/shortlivedtokens': { answer: Schemas['ShortLivedToken'] }
@@ -2533,6 +2635,7 @@ export interface Routes {
     readonly '/api/core/metadatafields': { query: { readonly schemaId: number }; json: Schemas['WantedMetadataField']; answer: Schemas['MetadataField'] }
     readonly '/api/core/metadataschemas': { json: Schemas['WantedMetadataSchema']; answer: Schemas['MetadataSchema'] }
     readonly '/api/eperson/epersons': { query: { readonly token?: string }; json: Schemas['NewEperson']; answer: Schemas['Eperson'] }
+    readonly '/api/eperson/epersons/{uuid}/factors/reset': { path: { readonly uuid: string }; json: Schemas['Proved']; answer: undefined }
     readonly '/api/eperson/groups': { json: Schemas['NewGroup']; answer: Schemas['Group'] }
     readonly '/api/eperson/groups/{uuid}/epersons': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/groups/{uuid}/subgroups': { path: { readonly uuid: string }; answer: undefined }
@@ -2607,6 +2710,7 @@ export interface Routes {
   }
   readonly patch: {
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; query: { readonly preview?: boolean }; json: Schemas['EntityChange']; answer: (Schemas['Entity'] | Schemas['Misfits']) | Schemas['Process'] }
+    readonly '/api/authn/factors/{id}': { path: { readonly id: string }; json: Schemas['RenamedFactor']; answer: Schemas['Factor'] }
     readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; json: Schemas['JsonPatch']; answer: Schemas['ResourcePolicy'] }
     readonly '/api/core/bitstreams': { json: Schemas['JsonPatch']; answer: undefined }
     readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bitstream'] }

@@ -34,10 +34,10 @@ export function stepOf(bytes: Uint8Array, code: string, now: number): number | u
 
 /** Letters and digits of recovery codes, without those that are easily misread. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz023456789'
-const codeLength = 16
+const codeLength = 24
 const numberOfCodes = 10
 
-/** Recovery codes of 80 bits. Their entropy lets a fast hash do. */
+/** Recovery codes of 120 bits. Their entropy lets a fast hash do. */
 export function newRecoveryCodes(eperson: string) {
   const codes = Array.from({ length: numberOfCodes }, () =>
     Array.from(randomBytes(codeLength), byte => alphabet[byte % alphabet.length]).join(''),
