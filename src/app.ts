@@ -138,7 +138,7 @@ export async function buildApp(
     puppetDbServiceRoutes(inside, { entities, ping: storage.ping, config })
     await inside.register(
       async query => {
-        queryRoutes(query, { addresses, entities, config, lookAgain: lookAgain.afterWaiting, ...working })
+        queryRoutes(query, { addresses, entities, config, keyring, lookAgain, ...working })
         recordRoutes(query, { addresses, entities, config, limits })
         severalRoutes(query, { entities, limits })
       },

@@ -212,6 +212,10 @@ export function toConfig(env: Environment): Config {
     keptVersions: {
       days: required('CARREL_KEPT_VERSIONS'),
       bytes: required('CARREL_KEPT_VERSIONS_SIZE') * megabyte,
+      held: {
+        time: required('CARREL_SNAPSHOT_TIME') * 60_000,
+        bytes: required('CARREL_SNAPSHOT_SIZE') * megabyte,
+      },
     },
     mail: mailOf(values, baseUrl),
     uploads: uploadsOf(values),

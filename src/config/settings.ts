@@ -348,6 +348,16 @@ export const settings = {
     '10240',
     wholeNumber(1, 10_000_000),
   ),
+  CARREL_SNAPSHOT_TIME: setting(
+    'minutes for which the state of a list that a snapshot names can be read after it has changed, 0 to 1440 (0: lists have no snapshots)',
+    '15',
+    wholeNumber(0, 1_440),
+  ),
+  CARREL_SNAPSHOT_SIZE: setting(
+    'megabytes of all replaced versions that are held for snapshots; above it, the oldest of them are removed; 1 to 10000000',
+    '4096',
+    wholeNumber(1, 10_000_000),
+  ),
   // Settings of uploads and of what is started over HTTP (docs/decisions/0042).
   CARREL_UPLOAD_SIZE: setting(
     'megabytes of a file that is sent, in one piece or in many: a file of an item, an archive, an upload; 1 to 10000000',

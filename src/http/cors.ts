@@ -46,6 +46,7 @@ export function createCors(config: Settings) {
     config.csrfHeader,
     'WWW-Authenticate',
     'X-Records',
+    'X-Snapshot',
     'Link',
     'Location',
     // Tells clients when to try again.

@@ -21,6 +21,11 @@ export const problems = {
     title: 'A query parameter is not valid',
     help: 'The members `parameter`, `value`, `position`, `legal` and `nearest` say which one, where in it, and what would be right. Of more than 50 legal values, `legal` lists the first 50 and says how many more there are.',
   },
+  'snapshot-expired': {
+    status: 410,
+    title: 'The snapshot is no longer kept',
+    help: 'What the parameter `snapshot` names is kept for some minutes after it has changed (CARREL_SNAPSHOT_TIME). Send the request without the parameter, and go on with the `X-Snapshot` of that answer.',
+  },
   'bad-on-behalf-of': {
     status: 400,
     title: 'X-On-Behalf-Of does not name an eperson',

@@ -60,6 +60,11 @@ export class RecentlyUsed<K, V extends NonNullable<unknown>> {
     return value
   }
 
+  /** True if there is an entry. This is no use of it. */
+  has(key: K): boolean {
+    return this.#entries.has(key)
+  }
+
   /** Adds an entry whose key is new. */
   add(key: K, value: V): void {
     this.#entries.set(key, value)
@@ -80,7 +85,9 @@ export class RecentlyUsed<K, V extends NonNullable<unknown>> {
     this.#bytes -= this.#weighed?.sizeOf(key, value) ?? 0
   }
 
+  /** Drops all entries. */
   clear(): void {
+    for (const value of this.#entries.values()) this.#dropped(value)
     this.#entries.clear()
     this.#bytes = 0
   }

@@ -92,6 +92,12 @@ export type Source =
        * another. Some of these slots are unused. Without it, the number of a record is its slot.
        */
       readonly slots?: number
+      /**
+       * The first of a line of versions, each of which has the records of the one before with its changes up to number
+       * `folded` (docs/decisions/0082). A version without these is the first of a line.
+       */
+      readonly root?: string
+      readonly folded?: number
       /** Time of the last change of its records, in RFC 3339. Versions made by older releases lack it. */
       readonly imported?: string
     }

@@ -1,12 +1,21 @@
 import type { AuditEvent } from './audit-events.ts'
 import type { Entity } from './entities.ts'
 
-/** Limits of the versions that are kept after an import has replaced them (docs/decisions/0071). */
+/**
+ * Limits of the versions that are kept after an import has replaced them (docs/decisions/0071), and of those that are
+ * held for snapshots (docs/decisions/0082).
+ */
 export interface KeptVersionLimits {
   /** Time in days for which a version is kept; 0: none is. */
   readonly days: number
   /** Maximum size in bytes of all kept versions. */
   readonly bytes: number
+  readonly held: {
+    /** Time in ms for which a replaced version is held; 0: none is. */
+    readonly time: number
+    /** Maximum size in bytes of all held versions. */
+    readonly bytes: number
+  }
 }
 
 /** A version of an imported entity that was replaced and can be restored. */

@@ -20,6 +20,7 @@ export type Purpose =
   | 'csrf'
   | 'factor'
   | 'sign-on'
+  | 'snapshot'
   | 'throttle'
   | 'trail'
   | `${'acting/' | ''}${TokenPurpose}/${string}`

@@ -18,10 +18,12 @@ import type { Asked } from './parse.ts'
 import type { Change, Known } from './plan.ts'
 import { chooseFormat, present } from './present.ts'
 import { knownTo } from './readable.ts'
+import type { Snapshots } from './snapshots.ts'
 
 interface Parts {
   readonly entities: Entities
   readonly texts: LongTexts
+  readonly snapshots: Snapshots
   readonly config: Config
   readonly limits: Limits
   readonly measures: Pick<Measures, 'queue'>
@@ -57,7 +59,8 @@ export interface Answers {
   enter(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<() => void>
 }
 
-export function createAnswers({ entities, texts, config, limits, lookAgain, measures }: Parts): Answers {
+export function createAnswers(parts: Parts): Answers {
+  const { entities, texts, snapshots, config, limits, lookAgain, measures } = parts
   const places = createPlaces(config, limits, measures.queue('listings'))
   const timeLimits = { idle: config.listingPatience, total: config.listingTimeLimit }
 
@@ -90,6 +93,7 @@ export function createAnswers({ entities, texts, config, limits, lookAgain, meas
       const { asked, address, as } = wanted
       const { client, done } = limitedClient(request, asked.timeout)
       try {
+        const snapshot = snapshots.of(plan, asked.snapshot)
         if (asked.explain !== undefined)
           return await reply.send(await explain(request.caller, plan, client, asked.explain))
         const format = chooseFormat(request.headers.accept)
@@ -100,17 +104,19 @@ export function createAnswers({ entities, texts, config, limits, lookAgain, meas
         const sent = { asked, as, format, address, timeLimits, texts, client }
         if (isShortPage(plan.page, format)) {
           const listing = await entities.list(plan, viewerOf(request.caller), format, client)
-          if (listing.body instanceof Uint8Array) return await present(reply, { ...sent, plan, listing, tag })
+          if (listing.body instanceof Uint8Array)
+            return await present(reply, { ...sent, plan, listing, tag, snapshot })
           // The records are large, so they are sent in pieces, none of which has been read yet.
         }
         const leave = await enter(request, reply, client)
         try {
-          const known = await knownTo(entities, request, wanted.entity)
+          const known = await snapshots.at(await knownTo(entities, request, wanted.entity), asked.snapshot)
           const current = await texts.plan(asked, known, client, wanted.change?.(known))
           const listing = await entities.list(current, viewerOf(request.caller), format, client)
           return await present(reply, {
             ...sent,
             ...{ plan: current, listing, tag: tagOf(request, current, format) },
+            snapshot: snapshots.of(current, asked.snapshot),
           })
         } finally {
           leave()

@@ -24,6 +24,7 @@ import type { LongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import type { Known, KnownEntity } from './plan.ts'
 import { knownTo, readable } from './readable.ts'
+import type { Snapshots } from './snapshots.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -32,6 +33,7 @@ interface Parts {
   readonly config: Pick<Config, 'queryBase'>
   readonly entities: Entities
   readonly answers: Answers
+  readonly snapshots: Snapshots
   readonly texts: LongTexts
 }
 
@@ -42,7 +44,7 @@ interface Parts {
  */
 export function belowEntityRoutes(
   app: FastifyInstance,
-  { addresses, config, entities, answers, texts }: Parts,
+  { addresses, config, entities, answers, snapshots, texts }: Parts,
 ): void {
   const access = reads(openRightTo('read the entity'), 'query')
   const contracts = {
@@ -64,7 +66,9 @@ export function belowEntityRoutes(
     if (related === undefined) return sendRecord(request, reply, known, key)
     const { entity } = await knownTo(entities, request, related)
     belongingTo(known, { ...known, entity }, key)
-    if ((await recordWith(request, known, key)).length === 0) throw notFound(known.entity, key)
+    // With a snapshot, the record was there when it was taken.
+    const isThere = isPinned(request) || (await recordWith(request, known, key)).length > 0
+    if (!isThere) throw notFound(known.entity, key)
     return list(request, reply, entity.name, to => {
       const from = { ...to, entity: readable(to.entities, name, request.caller) }
       const narrower = more.length === 0 ? [] : [listedBy(to.entity, more) ?? nothingAt(request)]
@@ -81,7 +85,7 @@ export function belowEntityRoutes(
   ) {
     const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
     const asked = parseAsked(given)
-    const known = await knownTo(entities, request, entity)
+    const known = await snapshots.at(await knownTo(entities, request, entity), asked.snapshot)
     const change = (now: Known) => ({ also: nodeOf(condition(now as KnownEntity)) })
     const plan = await texts.plan(asked, known, clientOf(request), change(known))
     const address = addresses.query + pathOf(request.url).slice(config.queryBase.length)
@@ -107,6 +111,8 @@ export function belowEntityRoutes(
     return sendJson(reply, pretty !== undefined && parseBoolean('pretty', pretty) ? indented(record) : record)
   }
 }
+
+const isPinned = (request: FastifyRequest): boolean => (request.query as Query).values.has('snapshot')
 
 function nothingAt({ originalUrl }: FastifyRequest): never {
   throw new Problem('not-found', `There is nothing at ${pathOf(originalUrl)}.`)

@@ -17,6 +17,7 @@ const asked = {
   pretty: flag,
   explain: parameter(text, '`plan`, or `analyze` for administrators, instead of the records.'),
   timeout: parameter(Type.Number({ minimum: 0 }), 'Seconds.'),
+  snapshot: parameter(text, 'The `X-Snapshot` of an earlier answer, to list the same records again.'),
   origin: parameter(text, 'Ignored: what clients of PuppetDB say of themselves.'),
 }
 
@@ -31,6 +32,9 @@ const headers = {
   ETag: Type.Optional(text),
   Link: Type.Optional(Type.String({ description: 'RFC 8288: first, prev, next and last.' })),
   'X-Records': Type.Optional(count),
+  'X-Snapshot': Type.Optional(
+    Type.String({ description: 'The state of the records, for the parameter `snapshot`.' }),
+  ),
 }
 const unchanged = nothing('They have not changed.', { ETag: text })
 
@@ -41,6 +45,7 @@ const refused = [
   'unknown-entity',
   'not-acceptable',
   'query-timeout',
+  'snapshot-expired',
 ] as const satisfies readonly ProblemCode[]
 
 /** Problems of requests with a body, which can be a form even in a GET. */

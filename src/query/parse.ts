@@ -29,6 +29,7 @@ const parameters = [
   'pretty',
   'explain',
   'timeout',
+  'snapshot',
   'origin',
 ] as const
 
@@ -44,6 +45,8 @@ export interface Asked extends Omit<Page, 'order' | 'limit' | 'offset'> {
   readonly explain: 'plan' | 'analyze' | undefined
   /** Time limit in ms; undefined for that of the service. */
   readonly timeout: number | undefined
+  /** The states to be shown; undefined: those of now. */
+  readonly snapshot: string | undefined
 }
 
 export type Sortable = Pick<Entity, 'name' | 'fields'>
@@ -61,6 +64,7 @@ export function parseAsked(query: Query, more: readonly string[] = []): Asked {
     pretty: given.pretty !== undefined && parseBoolean('pretty', given.pretty),
     explain: given.explain === undefined ? undefined : parseExplain(given.explain),
     timeout: given.timeout === undefined ? undefined : parseTimeout(given.timeout),
+    snapshot: given.snapshot,
   }
 }
 

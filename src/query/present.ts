@@ -62,6 +62,8 @@ interface Presented {
   readonly client: Client
   /** The entity tag, sent as a weak one; undefined if the answer has none. */
   readonly tag: string | undefined
+  /** The states that the plan reads; undefined if they can't be shown again. */
+  readonly snapshot: string | undefined
 }
 
 /** @returns a promise only if something is left to wait for */
@@ -109,11 +111,13 @@ async function sendParts(
   return sendPieces(reply, { before, between, after, pieces: all }, timeLimits)
 }
 
-function setHeaders(reply: FastifyReply, { asked, plan, format, listing, address, tag }: Presented): void {
+function setHeaders(reply: FastifyReply, presented: Presented): void {
+  const { asked, plan, format, listing, address, tag, snapshot } = presented
   const { page } = plan
+  if (snapshot !== undefined) reply.header('x-snapshot', snapshot)
   if (tag !== undefined) reply.header('etag', `W/${tag}`)
   if (page.total) reply.header('x-records', String(listing.total))
-  const link = linkHeader(page, listing, address, askedParameters(asked, plan))
+  const link = linkHeader(page, listing, address, askedParameters(asked, plan, snapshot))
   if (link !== undefined) reply.header('link', link)
   reply.type(contentTypes[format])
 }
@@ -192,6 +196,7 @@ const maxAskedLength = 3_000
 export function askedParameters(
   { query, order, pretty }: Presented['asked'],
   { page, shape }: { readonly page: Pick<Page, 'order'>; readonly shape: Plan['shape'] },
+  snapshot?: string,
 ): string | undefined {
   const given = `${query ?? ''}${order ?? ''}`
   // Half of a surrogate pair can't be encoded. Encoding never makes a text shorter.
@@ -202,9 +207,10 @@ export function askedParameters(
       : order === undefined
         ? ''
         : `order_by=${encodeURIComponent(order)}&`
-  if (query === undefined && !pretty) return sorted
+  const still = snapshot === undefined ? '' : `snapshot=${snapshot}&`
+  if (query === undefined && !pretty) return sorted + still
   const text = `${query === undefined ? '' : `query=${encodeURIComponent(query)}&`}${sorted}${pretty ? 'pretty=true&' : ''}`
-  return text.length > maxAskedLength ? undefined : text
+  return text.length > maxAskedLength ? undefined : text + still
 }
 
 /**

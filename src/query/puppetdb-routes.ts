@@ -24,6 +24,7 @@ import type { LongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import type { Change } from './plan.ts'
 import { knownTo } from './readable.ts'
+import type { Snapshots } from './snapshots.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -36,6 +37,7 @@ interface Parts {
   readonly addresses: Pick<Addresses, 'query'>
   readonly entities: Entities
   readonly answers: Answers
+  readonly snapshots: Snapshots
   readonly texts: LongTexts
 }
 
@@ -49,7 +51,7 @@ export function puppetDbRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 /** `/event-counts` and `/aggregate-event-counts`, where an entity `events` was imported. */
-function eventCountRoutes(app: FastifyInstance, { entities, answers, texts }: Parts): void {
+function eventCountRoutes(app: FastifyInstance, { entities, answers, snapshots, texts }: Parts): void {
   async function asking(request: FastifyRequest) {
     await knownTo(entities, request, 'events')
     const given = await givenBy(request, texts)
@@ -76,7 +78,7 @@ function eventCountRoutes(app: FastifyInstance, { entities, answers, texts }: Pa
   ): Promise<readonly CountedRows[]> {
     const all: CountedRows[] = []
     for (const subject of by) {
-      const known = await knownTo(entities, request, 'events')
+      const known = await snapshots.at(await knownTo(entities, request, 'events'), asked.snapshot)
       const count: Json = byNode ? ['function', 'count_distinct', 'certname'] : ['function', 'count']
       const groups: readonly string[] = [...subjects[subject], 'status']
       const plan = await texts.plan(
@@ -149,7 +151,10 @@ function oneOf<T extends string>(parameter: string, text: string, legal: readonl
 }
 
 /** `/fact-names`, the names of all facts, as texts: of an entity `facts` with a field `name`. */
-function factNameRoutes(app: FastifyInstance, { addresses, entities, answers, texts }: Parts): void {
+function factNameRoutes(
+  app: FastifyInstance,
+  { addresses, entities, answers, snapshots, texts }: Parts,
+): void {
   const address = `${addresses.query}/fact-names`
   const names: Change = {
     columns: nodeOf(['name']),
@@ -165,7 +170,7 @@ function factNameRoutes(app: FastifyInstance, { addresses, entities, answers, te
         'bad-request',
         'The address fact-names takes no query. Ask facts for names under a condition.',
       )
-    const known = await knownTo(entities, request, 'facts')
+    const known = await snapshots.at(await knownTo(entities, request, 'facts'), asked.snapshot)
     const plan = await texts.plan(asked, known, clientOf(request), names)
     return answers.send(request, reply, { asked, address, entity: 'facts', change, as: 'values' }, plan)
   }

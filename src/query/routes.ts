@@ -8,6 +8,7 @@ import type { Threads } from '../lib/threads/thread.ts'
 import type { Caller } from '../model/caller.ts'
 import { describedFields } from '../model/declared-fields.ts'
 import type { Entity } from '../model/entities.ts'
+import type { Keyring } from '../model/keys.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import { relationsOf } from '../model/relations.ts'
@@ -19,6 +20,7 @@ import { createLongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import { puppetDbRoutes } from './puppetdb-routes.ts'
 import { knownTo, mayReadEntity, mayWriteEntity } from './readable.ts'
+import { createSnapshots } from './snapshots.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -26,21 +28,24 @@ interface Parts {
   readonly addresses: Addresses
   readonly entities: Entities
   readonly config: Config
+  readonly keyring: Keyring
   readonly limits: Limits
   /** Brings `request.caller` up to date when the request has waited (T12). */
-  readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  readonly lookAgain: { afterWaiting(request: FastifyRequest, reply: FastifyReply): Promise<unknown> }
   readonly measures: Pick<Measures, 'queue'>
   readonly threads: Threads
 }
 
 /** Registers the addresses below the query base (contract section 9). */
 export function queryRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, entities, limits, measures, threads } = parts
+  const { addresses, config, entities, keyring, limits, measures, threads } = parts
   const texts = createLongTexts({ threads, loops: limits.loops, measures: measures.queue('long texts') })
   app.addHook('onClose', () => texts.close())
   app.addHook('preParsing', readForm)
   limitLargeBodies(app, { loops: limits.loops, measures: measures.queue('large bodies') })
-  const answers = createAnswers({ ...parts, texts })
+  const snapshots = createSnapshots({ entities, keyring, time: config.keptVersions.held.time })
+  const { afterWaiting } = parts.lookAgain
+  const answers = createAnswers({ ...parts, lookAgain: afterWaiting, snapshots, texts })
 
   queryRoute(
     app,
@@ -57,7 +62,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
       }
       if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
         return reply.type('application/json').send(Buffer.from(await texts.ast(query, clientOf(request))))
-      const known = await knownTo(entities, request, null)
+      const known = await snapshots.at(await knownTo(entities, request, null), asked.snapshot)
       const plan = await texts.plan(asked, known, clientOf(request))
       const wanted = { asked, address: addresses.query, entity: null, change: undefined, as: 'rows' } as const
       return answers.send(request, reply, wanted, plan)
@@ -73,8 +78,10 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
       const { entity: name } = request.params as { readonly entity: string }
       // A caller who may not read the entity isn't told what is wrong with the parameters.
       const found = knownTo(entities, request, name)
-      const known = found instanceof Promise ? await found : found
+      const now = found instanceof Promise ? await found : found
       const asked = parseAsked(given)
+      const shown = snapshots.at(now, asked.snapshot)
+      const known = shown instanceof Promise ? await shown : shown
       const planned = texts.plan(asked, known, clientOf(request))
       const plan = planned instanceof Promise ? await planned : planned
       const address = `${addresses.query}/${name}`
@@ -83,8 +90,8 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
     },
   )
 
-  puppetDbRoutes(app, { addresses, entities, answers, texts })
-  belowEntityRoutes(app, { ...parts, answers, texts })
+  puppetDbRoutes(app, { addresses, entities, answers, snapshots, texts })
+  belowEntityRoutes(app, { ...parts, answers, snapshots, texts })
 }
 
 /** @throws Problem 400 for a parameter that means nothing without a query */

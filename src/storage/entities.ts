@@ -10,7 +10,9 @@ import type { Recipe } from '../model/recipes.ts'
 import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
+import type { EntityState } from '../model/snapshots.ts'
 import type { Expose, ForeignKey, FoundTables, TableSearch } from './exposing.ts'
+import type { RevisedRecords } from './revised-records.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
 export interface Entities {
@@ -116,6 +118,15 @@ export interface Entities {
    * @param of the tag that the entity must have; undefined: any
    */
   restore(name: string, id: number, event: AuditEvent, of?: string): Promise<Restored>
+  /** Names the state that an imported entity is in. */
+  state(entity: RecordEntity): EntityState
+  /**
+   * Finds an imported entity in an earlier state of its records (docs/decisions/0082). What is declared of it stays as it
+   * is now.
+   * @param now the entity as it is now
+   * @returns undefined if the state can't be read any more
+   */
+  at(now: RecordEntity, state: EntityState): Promise<RecordEntity | undefined>
   /** Makes one of the operator's tables an entity; undefined if the engine can't. */
   readonly expose: Expose | undefined
   /** Tables and views that can be exposed, by name; undefined if the engine has no such tables. */
@@ -258,27 +269,6 @@ export interface OpenVersion {
     signal: AbortSignal,
   ) => Promise<string>
   close(): Awaitable<void>
-}
-
-/** What a new version has otherwise than the one that it is made from. */
-export interface RevisedRecords {
-  readonly fields: readonly Field[]
-  /** Edits of the records, in the order of the key; each names one of `written`. */
-  readonly edits: readonly RecordEdit[]
-  readonly written: readonly WrittenRecord[]
-}
-
-export interface RecordEdit {
-  /** The number of the record, or of the one that it would come before. */
-  readonly at: number
-  readonly isThere: boolean
-  /** The index of the new record among those that are written; -1: it was deleted. */
-  readonly written: number
-}
-
-export interface WrittenRecord {
-  readonly json: string | null
-  readonly record: Readonly<Record<string, unknown>> | null
 }
 
 /** A version that shares its other records with the one that it is made from. */

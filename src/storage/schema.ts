@@ -422,3 +422,29 @@ export const contentClaims = (text: string, integer: string, end = ')'): string 
     until ${integer} NOT NULL
   ${end};
   CREATE INDEX content_claim_by_end ON content_claim (until);`
+
+/** A part of version 6 on both engines: states of entities for pages that hold still (docs/decisions/0082). */
+export const heldVersions = (text: string, integer: string, end = ')'): string => `
+  -- Replaced versions that snapshots may name. root: the version that began the line. folded, last: the numbers of the last
+  -- change in the version, and of the last one that is held for it. bytes, own: as in kept_version.
+  CREATE TABLE held_version (
+    version ${text} PRIMARY KEY,
+    entity ${text} NOT NULL,
+    root ${text} NOT NULL,
+    folded ${integer} NOT NULL,
+    last ${integer} NOT NULL,
+    definition ${text} NOT NULL,
+    at ${integer} NOT NULL,
+    bytes ${integer} NOT NULL,
+    own ${integer} NOT NULL
+  ${end};
+  CREATE INDEX held_version_of_line ON held_version (root, folded);
+  CREATE TABLE held_change (
+    seq ${integer} PRIMARY KEY,
+    version ${text} NOT NULL,
+    key ${text} NOT NULL,
+    key_values ${text} NOT NULL,
+    json ${text},
+    added ${integer} NOT NULL
+  ${end};
+  CREATE INDEX held_change_of_version ON held_change (version, seq);`

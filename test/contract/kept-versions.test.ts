@@ -13,7 +13,7 @@ import { list } from '../support/clients/listings.ts'
 import { changesOf, eventsOf } from '../support/data/events.ts'
 import { changeText, importText, leftoversIn, ndjson } from '../support/data/imports.ts'
 import { deleteRecord, putRecord } from '../support/data/record-writes.ts'
-import { databaseOf, runSqlIn, test } from '../support/service/engines.ts'
+import { databaseOf, runOnStore, runSqlIn, test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -282,16 +282,6 @@ async function keptIn(service: Service): Promise<number> {
   const { length } = db.prepare(sql).all()
   db.close()
   return length
-}
-
-async function runOnStore(service: Service, sql: string): Promise<void> {
-  if ((await databaseOf(service.dataFolder)) !== undefined)
-    await runSqlIn(service.dataFolder, sql.replace('UPDATE ', 'UPDATE carrel.'))
-  else {
-    const db = new DatabaseSync(join(service.dataFolder, 'carrel.db'))
-    db.exec(sql)
-    db.close()
-  }
 }
 
 test('D15 versions are kept for the days of the setting, and none where that is 0', async t => {

@@ -145,7 +145,7 @@ for (const engine of engines)
         assert.deepEqual([problem.parameter, problem.value, problem.nearest], [name, '1', nearest])
         assert.deepEqual(problem.legal, [
           ...['query', 'order_by', 'limit', 'offset', 'include_total'],
-          ...['pretty', 'explain', 'timeout', 'origin'],
+          ...['pretty', 'explain', 'timeout', 'snapshot', 'origin'],
         ])
       }
       const none = await problemOf(await service.client().get(`${queryPath}?limit=1`), 400)

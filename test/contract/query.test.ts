@@ -352,10 +352,11 @@ for (const engine of engines)
         const response = await service.client().get(listPath('many', parameters))
         await response.arrayBuffer()
         return Object.fromEntries(
-          Object.entries(linksOf(response)).map(([relation, path]) => [
-            relation,
-            Object.fromEntries(new URL(`${baseUrl}${path}`).searchParams),
-          ]),
+          Object.entries(linksOf(response)).map(([relation, path]) => {
+            const { snapshot, ...others } = Object.fromEntries(new URL(`${baseUrl}${path}`).searchParams)
+            assert.equal(snapshot, response.headers.get('x-snapshot'))
+            return [relation, others]
+          }),
         )
       }
       const page = (offset: number) => ({ limit: '3', offset: String(offset) })

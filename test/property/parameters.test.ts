@@ -142,6 +142,7 @@ const known = [
   'pretty',
   'explain',
   'timeout',
+  'snapshot',
   'origin',
   'authentication-token',
 ]

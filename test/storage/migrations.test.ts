@@ -59,7 +59,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     '4f3d43e36837e09dc7326bd567b2edba9ce9409e1cd2fa67a0b09e031c653e8c',
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
     'e8c1a3759ca416395d60fc0d1093f4d00df53c1fde84e1d02e11a54b8ba98ae9',
-    'fc64601b374e1cb23656e5655489af2f76f0f5cf0139e257ff7883336909c560',
+    '60154633a8c965bb5fececd822686576f94e0e06955ec3b4b085561b931da47c',
   ],
   postgres: [
     '1abd8cc832a8a6cdeeff38b64b9a0f28ad7e57ba0ced052cc33c32b8b86c65c4',
@@ -67,7 +67,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     'd85897050c4e8767d075617b822ec41a50814f6522a245a31ea20d503d9c597b',
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
     'ba58be0d8470a18ab31ee4ec4fe2dca2a819c105a61561ba41a6d58488ec5dfb',
-    '2313093af5813a5bc02b1410cb9517d8a94e4a2730d198ca6c0cfae490d455c0',
+    '49063f7dd3e5a0aee57287eb27398f88b648c1d526fee2350d893d087c8b0e8a',
   ],
 }
 
@@ -136,10 +136,10 @@ test('a store of before the first release is refused, and the message says how t
 
 /** SQL that takes back what later versions added. */
 const firstVersion = {
-  sqlite: `DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
+  sqlite: `DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
     DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; PRAGMA user_version = 1`,
-  postgres: `SET search_path TO carrel; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
+  postgres: `SET search_path TO carrel; DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
     DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; UPDATE store_schema SET version = 1`,
 }

@@ -74,3 +74,22 @@ test('D15 ten versions that were replaced are kept of an entity, and none of one
   assert.deepEqual(await entities.versions('three'), [])
   assert.equal(await entities.restore('three', kept[0]?.id ?? 0, restored), 'unknown')
 })
+
+test('Q36 an entity is found in an earlier state with what is declared of it now, until that is gone', async storage => {
+  const { entities } = storage
+  await publish(storage, 'held', 3, 'a')
+  const before = await entityIn(storage, 'held')
+  const state = entities.state(before)
+  assert.equal(await entities.at(before, state), before)
+  await publish(storage, 'held', 1, 'c')
+  await publish(storage, 'held', 2, 'b', { key: ['title', 'id'], read: 'admin' })
+  const now = await entityIn(storage, 'held')
+  const then = await entities.at(now, state)
+  assert.ok(then)
+  assert.deepEqual([then.key, then.read, then.source], ['id', 'admin', before.source])
+  assert.equal(await entities.at(now, { ...state, seq: 1 }), undefined)
+  assert.equal(await entities.at(now, { ...state, entity: 'other' }), undefined)
+  await entities.drop('held', commandEvent('entity.drop'))
+  await publish(storage, 'held', 3, 'a')
+  assert.equal(await entities.at(await entityIn(storage, 'held'), state), undefined)
+})

@@ -54,8 +54,8 @@ const onPostgres = [
   // Each connection to PostgreSQL has its own chain in the audit trail.
   'contract/{audit-trail-life,counted-events}',
   'admin/backup/audit-trail',
-  // A version that is restored shares its table with later ones on PostgreSQL, and no file on SQLite.
-  'contract/kept-versions',
+  // A version that is restored or held shares its table with later ones on PostgreSQL, and no file on SQLite.
+  'contract/{kept-versions,snapshots}',
   // Races, several nodes, and processes that are killed.
   '{races,nodes}/*',
   'admin/backup/{backup,before,kill}',

@@ -1,5 +1,6 @@
 import { parseWritten } from '../../lib/json.ts'
 import type { RecordChange } from '../../model/record-changes.ts'
+import type { EntityState } from '../../model/snapshots.ts'
 import type { Agreed, NewEntity, RecordEntity, Revision } from '../entities.ts'
 import { slotsOf } from './record-source.ts'
 
@@ -36,6 +37,19 @@ export const changesOf = (entity: RecordEntity): Changed | undefined => changedO
 
 /** The entity in the version that is stored. */
 export const baseEntity = (entity: RecordEntity): RecordEntity => changesOf(entity)?.base ?? entity
+
+/** The line of a version that is stored (docs/decisions/0082). */
+export const lineOf = ({
+  version,
+  root = version,
+  folded = 0,
+}: RecordEntity['source']): { readonly root: string; readonly folded: number } => ({ root, folded })
+
+/** The state that an entity is in. */
+export function stateOf(entity: RecordEntity): EntityState {
+  const { root, folded } = lineOf(baseEntity(entity).source)
+  return { entity: entity.name, root, seq: changesOf(entity)?.changes.at(-1)?.seq ?? folded }
+}
 
 /** The last change of each record. */
 export function lastChanges({ changes }: Changed): ReadonlyMap<string, { change: LoadedChange; at: number }> {
@@ -78,7 +92,7 @@ export const agreedParts = ({
 }: Agreed): { readonly stored: string | undefined; readonly seq: number } =>
   version === null ? { stored: undefined, seq: 0 } : versionParts(version)
 
-function withChanges(base: RecordEntity, changes: readonly LoadedChange[]): RecordEntity {
+export function withChanges(base: RecordEntity, changes: readonly LoadedChange[]): RecordEntity {
   const last = changes.at(-1)
   if (!last) return base
   const { source } = base
@@ -163,7 +177,7 @@ export function createChangedEntities(): ChangedEntities {
   }
 }
 
-const loaded = ({ seq, key, key_values, json, added }: ChangeRow): LoadedChange => ({
+export const loaded = ({ seq, key, key_values, json, added }: ChangeRow): LoadedChange => ({
   seq,
   key,
   values: parseWritten(key_values) as readonly unknown[],

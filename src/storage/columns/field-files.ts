@@ -30,7 +30,7 @@ export interface FieldFiles {
   /** Moves a folder with files of a new version to its place, if that can be done. */
   place(version: string, from: string): void
   /** Forgets the files of all other versions. */
-  keepOnly(versions: ReadonlySet<string>): void
+  keepOnly(isKept: (version: string) => boolean): void
   /** Removes the files of a version. */
   remove(version: string): void
   /** Removes files that belong to no version, an hour after they were written. */
@@ -81,8 +81,8 @@ export function createFieldFiles(folder: string): FieldFiles {
       }
     },
     remove: version => rmSync(join(folder, version), { recursive: true, force: true }),
-    keepOnly: versions => {
-      for (const version of known.keys()) if (!versions.has(version)) known.delete(version)
+    keepOnly: isKept => {
+      for (const version of known.keys()) if (!isKept(version)) known.delete(version)
       closeStored(path => known.has(basename(dirname(path))))
     },
     sweep: versions => {

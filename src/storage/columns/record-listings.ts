@@ -36,8 +36,10 @@ export interface RecordListings {
   openChanged(entity: RecordEntity): Promise<OpenVersion>
   /** Writes files of fields, see `OpenVersion`. */
   writeFields(entity: RecordEntity, ...rest: Parameters<OpenVersion['writeFields']>): Promise<string>
-  /** Drops what is cached of other versions. */
+  /** Drops what is cached of other versions, except those that were held last. */
   keepOnly(versions: ReadonlySet<string>): void
+  /** As of the cache. */
+  readonly hold: RecordCache['hold']
 }
 
 /**
@@ -210,8 +212,9 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     writeFields,
     keepOnly: versions => {
       cache.keepOnly(versions)
-      source.fieldFiles.keepOnly(versions)
+      source.fieldFiles.keepOnly(version => versions.has(version) || cache.holds(version))
     },
+    hold: cache.hold.bind(cache),
   }
 
   async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {

@@ -65,7 +65,11 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       // Single-use tickets may have been used since the backup.
       db.run('DELETE FROM ticket')
       // A backup has no files of versions that were replaced.
-      db.exec('DELETE FROM kept_change; DELETE FROM kept_version')
+      db.exec(
+        'DELETE FROM kept_change; DELETE FROM kept_version; DELETE FROM held_change; DELETE FROM held_version',
+      )
+      // Numbers of changes made after the backup are not given again (docs/decisions/0082).
+      db.exec('UPDATE state SET records = records + 1000000000')
       // Codes may have been used since the backup, too: those of this moment are refused, and later ones aren't.
       db.run(
         "UPDATE factor SET counter = max(counter, ?) WHERE kind = 'totp'",

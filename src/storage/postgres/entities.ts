@@ -6,7 +6,8 @@ import type { Entity, ReadRule } from '../../model/entities.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
-import { baseEntity, changesOf } from '../columns/changed-entities.ts'
+import { baseEntity, changesOf, stateOf } from '../columns/changed-entities.ts'
+import { createEarlierStates } from '../columns/earlier-states.ts'
 import { foldChanges, requireRoom } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import { beginIfLarge, type RecordSource } from '../columns/record-source.ts'
@@ -16,10 +17,10 @@ import type { ExposeRequest } from '../exposing.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
 import { inBatches } from '../runtime/batches.ts'
 import type { Shared } from '../runtime/event-loops.ts'
-import { forgetRetired, keepRetired, storedVersions } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import type { Offered } from '../statements/parts.ts'
 import { storedWrite, storedWrites, type Writing, writeRecords } from '../statements/record-writes.ts'
+import { forgetRetired, keepRetired, storedVersions } from '../statements/retired-versions.ts'
 import { quoteName } from '../tables/cells.ts'
 import { builtInTable, type TableOf } from '../tables/compile.ts'
 import { readByAudience } from '../tables/row-visibility.ts'
@@ -89,7 +90,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   async function sweep(): Promise<void> {
     const reading = [...parts.records.openVersions.keys()]
     if (reading.length > 0) await perform(pool, keepRetired(reading))
-    if (await changes.hasOldKept(keptVersions)) await changes.trimKept(keptVersions)
+    if (await changes.hasOldKept(keptVersions)) await changes.trim(keptVersions)
     const stored = await perform(pool, storedVersions())
     for (const { version } of stored.filter(({ state }) => state === 'old'))
       await pool.transaction(async db => {
@@ -100,6 +101,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         const [used] = await db.rows(
           `SELECT 1 FROM entity WHERE split_part(version, '.', 1) = $1
            UNION ALL SELECT 1 FROM kept_version WHERE split_part(version, '.', 1) = $1
+           UNION ALL SELECT 1 FROM held_version WHERE split_part(version, '.', 1) = $1
            UNION ALL SELECT 1 FROM retired WHERE split_part(version, '.', 1) = $1`,
           baseOf(version),
         )
@@ -204,6 +206,11 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       return dropped
     },
     versions: name => changes.versions(name, keptVersions),
+    state: stateOf,
+    at: createEarlierStates(
+      { version: state => changes.heldState(state, keptVersions), changes: changes.heldChanges },
+      records.hold,
+    ),
     restore: async (name, id, event, of) => {
       const restored = await restoreEntity(pool, name, id, event, keptVersions, of)
       await sweep().catch(() => {})

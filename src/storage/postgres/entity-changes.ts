@@ -17,7 +17,6 @@ import {
 import { ExposeError, type ExposeRequest } from '../exposing.ts'
 import {
   dropEntity,
-  keepRetired,
   lockList,
   pointAgreed,
   pointEntity,
@@ -25,8 +24,8 @@ import {
   restoreVersion,
 } from '../statements/entities.ts'
 import { type EntityRow, findEntity, isImported, toEntity } from '../statements/entity-rows.ts'
-import { retire } from '../statements/kept-versions.ts'
 import { lostRecords } from '../statements/record-writes.ts'
+import { keepRetired, retire } from '../statements/retired-versions.ts'
 import { type Change, type Read, record, rights, row } from '../statements/statements.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { grantReader, tableExists } from './expose.ts'

@@ -21,6 +21,7 @@ export interface CacheHandlers {
   cacheFail(key: string): void
   cacheUse(keys: readonly string[]): void
   cacheKeepOnly(versions: readonly string[]): void
+  cacheHold(version: string): void
   [name: string]: (...args: never[]) => unknown
 }
 
@@ -91,6 +92,7 @@ export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBu
             for (const key of keys) cache.use(key)
           },
           cacheKeepOnly: versions => cache.keepOnly(new Set(versions)),
+          cacheHold: version => cache.hold(version),
         },
         leave: () => {
           loops.delete(loop)
@@ -163,6 +165,11 @@ export function joinCache(
       known.keepOnly(versions)
       server.call('cacheKeepOnly', [...versions]).catch(() => {})
     },
+    hold: version => {
+      if (!known.holds(version)) server.call('cacheHold', version).catch(() => {})
+      known.hold(version)
+    },
+    holds: version => known.holds(version),
     drop: key => known.drop(key),
   }
 }

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
+import { RecentlyUsed } from '../../lib/memo.ts'
 
 /** A cached value, in memory that all event loops of the process can share. */
 export type Cacheable = Uint32Array<SharedArrayBuffer> | Uint8Array<SharedArrayBuffer>
@@ -22,9 +23,16 @@ export interface RecordCache {
     make: () => Promise<C>,
     open: (value: C) => T,
   ): Awaitable<T>
-  /** Removes the entries of all other versions. */
+  /** Removes the entries of all other versions, except those that were held last. */
   keepOnly(versions: ReadonlySet<string>): void
+  /** Notes that a version is read though a newer one may have replaced it. */
+  hold(version: string): void
+  /** True for one of the versions that were held last. */
+  holds(version: string): boolean
 }
+
+/** Number of versions that are held: a snapshot reads two, a stored one and what is derived of it. */
+const maxHeld = 16
 
 interface Entry {
   readonly key: string
@@ -45,6 +53,7 @@ export class VersionCache implements RecordCache {
   readonly #removed: (key: string) => void
   readonly #usage: Float64Array<ArrayBufferLike>
   readonly #found: (key: string) => void
+  readonly #held = new RecentlyUsed<string, true>(maxHeld)
   #bytes = 0
   #uses = 0
   /** Entries by last use, oldest last. They are not sorted again at each miss, which would take long. */
@@ -136,7 +145,16 @@ export class VersionCache implements RecordCache {
   }
 
   keepOnly(versions: ReadonlySet<string>): void {
-    for (const [key, entry] of this.#entries) if (!versions.has(entry.version)) this.#remove(key, entry)
+    for (const [key, entry] of this.#entries)
+      if (!versions.has(entry.version) && !this.holds(entry.version)) this.#remove(key, entry)
+  }
+
+  hold(version: string): void {
+    if (this.#held.get(version) === undefined) this.#held.add(version, true)
+  }
+
+  holds(version: string): boolean {
+    return this.#held.has(version)
   }
 
   /** Removes an entry that the main thread has dropped. */

@@ -7,7 +7,8 @@ import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Viewer } from '../../model/readers.ts'
-import { changesOf, withChangedSlots } from '../columns/changed-entities.ts'
+import { changesOf, stateOf, withChangedSlots } from '../columns/changed-entities.ts'
+import { createEarlierStates } from '../columns/earlier-states.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
 import { foldChanges, requireRoom } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
@@ -108,7 +109,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
-    if (await changes.hasOldKept(keptVersions)) await changes.trimKept(keptVersions)
+    if (await changes.hasOldKept(keptVersions)) await changes.trim(keptVersions)
     // A version that is replaced in between counts as in use, and keeps its base.
     const stored = await changes.storedVersions()
     const bases = new Set(stored.filter(({ state }) => state !== 'old').map(({ version }) => baseOf(version)))
@@ -238,6 +239,11 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       return dropped
     },
     versions: name => changes.versions(name, keptVersions),
+    state: stateOf,
+    at: createEarlierStates(
+      { version: state => changes.heldState(state, keptVersions), changes: changes.heldChanges },
+      records.hold,
+    ),
     restore: (name, id, event, of) => changes.restore(name, id, event, keptVersions, of),
     expose: undefined,
     tables: undefined,

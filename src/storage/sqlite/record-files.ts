@@ -1,3 +1,4 @@
+import { RecentlyUsed } from '../../lib/memo.ts'
 import type { FieldFiles } from '../columns/field-files.ts'
 import { type RecordSource, type RecordWork, slotsOf } from '../columns/record-source.ts'
 import type { Database } from './driver.ts'
@@ -10,6 +11,9 @@ interface FileParts {
   readonly fieldFiles: FieldFiles
 }
 
+/** Maximum number of files of replaced versions that are open. */
+const maxEarlier = 8
+
 export interface RecordFiles extends RecordSource {
   /** Closes the files of all other versions. */
   keepOnly(versions: ReadonlySet<string>): void
@@ -19,11 +23,15 @@ export interface RecordFiles extends RecordSource {
 /** Records in one file for each version. This thread reads short pages, reader threads everything longer. */
 export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): RecordFiles {
   const opened = new Map<string, Database>()
+  /** Files of versions that were replaced. */
+  const earlier = new RecentlyUsed<string, Database>(maxEarlier, db => db.close())
+  let current: ReadonlySet<string> = new Set()
   function database(version: string): Database {
-    const open = opened.get(version)
+    const open = opened.get(version) ?? earlier.get(version)
     if (open) return open
     const db = openRecords(fileOf, version, {})
-    opened.set(version, db)
+    if (current.has(version)) opened.set(version, db)
+    else earlier.add(version, db)
     return db
   }
 
@@ -63,6 +71,7 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
       }
     },
     keepOnly: versions => {
+      current = versions
       for (const [version, db] of opened) {
         if (versions.has(version)) continue
         opened.delete(version)
@@ -71,6 +80,7 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
     },
     close: () => {
       for (const db of opened.values()) db.close()
+      earlier.clear()
     },
   }
 }

@@ -1,6 +1,7 @@
 import {
   contentClaims,
   countedEvents,
+  heldVersions,
   keptVersions,
   recordEvents,
   secondFactors,
@@ -133,5 +134,5 @@ export const migrations: readonly string[] = [
   keptVersions('TEXT', 'INTEGER', 'INTEGER PRIMARY KEY AUTOINCREMENT', ') STRICT'),
   recordEvents,
   sessionBrowsers('TEXT'),
-  `${contentClaims('TEXT', 'INTEGER', ') STRICT, WITHOUT ROWID')}${secondFactors('TEXT', 'INTEGER', 'BLOB', ') STRICT')}`,
+  `${contentClaims('TEXT', 'INTEGER', ') STRICT, WITHOUT ROWID')}${secondFactors('TEXT', 'INTEGER', 'BLOB', ') STRICT')}${heldVersions('TEXT', 'INTEGER', ') STRICT')}`,
 ]

@@ -4,31 +4,23 @@ import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } fro
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import type { KeptVersion, KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
+import type { EntityState } from '../../model/snapshots.ts'
+import { type ChangeRow, lineOf, versionParts } from '../columns/changed-entities.ts'
 import type { Agreed, Entities, NewEntity, RecordEntity, Reliance } from '../entities.ts'
 import { definitionOf, findEntity, isImported } from './entity-rows.ts'
+import { dropHeld, forgetHeld, heldChanges, heldState, holdVersion, trimHeld } from './held-versions.ts'
 import {
   dropKept,
   findKept,
   hasOldKept,
   keepVersion,
   keptVersions,
-  retire,
   takeKept,
   trimKept,
 } from './kept-versions.ts'
 import { allHold, dropChanges, mayReplace, recordWriting, takeChanges } from './record-writes.ts'
-import {
-  type Change,
-  clock,
-  insert,
-  now,
-  type Read,
-  record,
-  rights,
-  rows,
-  run,
-  type StatementsOf,
-} from './statements.ts'
+import { forgetRetired, retire, type StoredVersion, storedVersions } from './retired-versions.ts'
+import { type Change, insert, now, type Read, record, rights, run, type StatementsOf } from './statements.ts'
 
 /** A version whose records are written, for an entity to point at. */
 export interface PublishedEntity extends Omit<NewEntity, 'ranks' | 'agree'> {
@@ -56,8 +48,11 @@ interface EntityChanges
     limits: KeptVersionLimits,
     of?: string,
   ): Promise<Restored>
-  /** Removes kept versions that are beyond a limit. */
-  trimKept(limits: KeptVersionLimits): Promise<void>
+  /** Removes kept and held versions that are beyond a limit. */
+  trim(limits: KeptVersionLimits): Promise<void>
+  /** @returns as the functions of these names */
+  heldState(state: EntityState, limits: KeptVersionLimits): Awaitable<RecordEntity | undefined>
+  heldChanges(entity: RecordEntity, seq: number): Awaitable<readonly ChangeRow[]>
   /** @returns as `Entities.versions` */
   versions(name: string, limits: KeptVersionLimits): Awaitable<readonly KeptVersion[]>
   hasOldKept(limits: KeptVersionLimits): Awaitable<boolean>
@@ -68,7 +63,14 @@ interface EntityChanges
 
 /** Changes of the list of entities. Engines wrap those that also involve files or tables. */
 export const entities = {
-  reads: { ...recordWriting.reads, versions: keptVersions, hasOldKept, storedVersions },
+  reads: {
+    ...recordWriting.reads,
+    versions: keptVersions,
+    hasOldKept,
+    storedVersions,
+    heldState,
+    heldChanges,
+  },
   changes: {
     *changeReadRule(name, read, event) {
       const change = (before: Entity) => ({ ...declaredOf(before), read })
@@ -89,9 +91,12 @@ export const entities = {
       const restored = yield* restoreVersion(name, id, event, limits, of)
       return typeof restored === 'object' ? 'restored' : restored
     },
-    trimKept,
+    *trim(limits) {
+      yield* trimKept(limits)
+      yield* trimHeld(limits)
+    },
     ...recordWriting.changes,
-    forgetRetired: versions => forgetRetired(versions),
+    forgetRetired,
   },
 } satisfies StatementsOf<EntityChanges>
 
@@ -116,12 +121,17 @@ export function* pointEntity(
     return undefined
   // A version of the same records needs none before it.
   const keeps = event !== null && !published.keepsNewer
-  if (before && isImported(before)) yield* giveUp(before, keeps ? event : null, limits)
+  // A version of the same records continues the line of the one before (docs/decisions/0082).
+  const folds = before && isImported(before) && published.keepsNewer && published.replaces
+  const line = folds ? { ...lineOf(before.source), ...foldedIn(folds) } : undefined
+  if (before && isImported(before))
+    yield* giveUp(before, { event: keeps ? event : null, folded: line?.folded ?? null }, limits)
   yield* takeChanges(published)
   const read = published.read ?? before?.read ?? newEntityRule
   const source = {
     ...({ kind: 'records', version, count, bytes, largest } as const),
     ...(slots !== undefined && { slots }),
+    ...line,
     imported: now(),
   }
   // Without new declarations, the existing ones stay (Q21, Q25).
@@ -131,17 +141,29 @@ export function* pointEntity(
   const after = { name, key, fields, read, source, ...declared }
   yield* putEntity(after)
   if (keeps) yield* trimKept(limits)
+  yield* trimHeld(limits)
   if (event) yield* record({ ...event, object: name, changes: entityChanges(before, after) })
   return { before, read }
 }
 
-/**
- * Keeps the version of an entity that is about to get another one, or retires it.
- * @param event null: the records stay the same
- */
-function* giveUp(entity: RecordEntity, event: AuditEvent | null, limits: KeptVersionLimits): Change<void> {
+/** The last change that is in a version made of this one, if there is any. */
+function foldedIn(replaced: string): { readonly folded?: number } {
+  const { seq } = versionParts(replaced)
+  return seq === 0 ? {} : { folded: seq }
+}
+
+interface Replaced {
+  /** null: the records stay the same. */
+  readonly event: AuditEvent | null
+  /** As of `holdVersion`. */
+  readonly folded: number | null
+}
+
+/** Keeps and holds the version of an entity that is about to get another one, or retires it. */
+function* giveUp(entity: RecordEntity, { event, folded }: Replaced, limits: KeptVersionLimits): Change<void> {
   if (event && limits.days > 0) yield* keepVersion(entity, event)
-  else yield* retire(entity.source.version)
+  if (limits.held.time > 0) yield* holdVersion(entity, folded)
+  yield* retire(entity.source.version)
 }
 
 /**
@@ -166,15 +188,17 @@ export function* restoreVersion(
   if (of !== undefined && entityTag(before) !== of) return 'changed'
   const { key, fields, source } = kept
   yield* ready(kept)
-  yield* giveUp(before, event, limits)
+  yield* giveUp(before, { event, folded: null }, limits)
   yield* dropChanges(name)
   yield* takeKept(id)
+  yield* forgetHeld(source.version)
   const after = {
     ...{ name, key, fields, read: before.read, source: { ...source, imported: now() } },
     ...descriptionOf(before),
   }
   yield* putEntity(after)
   yield* trimKept(limits)
+  yield* trimHeld(limits)
   const changes = entityChanges(before, after)
   const restored = { ...changes, after: { ...changes.after, version: id } }
   yield* record({ ...event, object: name, changes: restored })
@@ -192,8 +216,9 @@ export function* dropEntity(
   const before = yield* findEntity(name)
   if (!before) return false
   if (of !== undefined && entityTag(before) !== of) return 'changed'
-  if (isImported(before)) yield* retire(before.source.version)
   yield* dropKept(name)
+  yield* dropHeld(name)
+  if (isImported(before)) yield* retire(before.source.version)
   yield* dropChanges(name)
   yield* run('DELETE FROM entity WHERE name = $1', name)
   yield* record({ ...event, object: name, changes: entityChanges(before, undefined) })
@@ -238,42 +263,6 @@ export const putEntity = (entity: Entity): Change<number> =>
     },
     '(name) DO UPDATE SET definition = excluded.definition, version = excluded.version, changed = excluded.changed',
   )
-
-/** Marks retired versions as in use, because they are being read or pointed at again. */
-export function* keepRetired(versions: readonly string[]): Change<void> {
-  yield* run('UPDATE retired SET at = $1 WHERE version = ANY($2)', yield* clock(), versions)
-}
-
-/** Time in ms for which a replaced version is kept for requests that have just looked it up. */
-const retiredGrace = 60_000
-
-/** Forgets those of these versions that are old. @returns the number of forgotten versions */
-export function* forgetRetired(versions: readonly string[]): Change<number> {
-  const sql = 'DELETE FROM retired WHERE version = ANY($1) AND at < $2'
-  return yield* run(sql, versions, (yield* clock()) - retiredGrace)
-}
-
-export interface StoredVersion {
-  readonly version: string
-  /** `old`: retired, and no request can still look it up. */
-  readonly state: 'used' | 'retired' | 'old'
-}
-
-/**
- * All versions that are not to be removed yet, or are: those of entities, those kept, and retired ones. One
- * statement sees one moment of the store, so none that is restored meanwhile is overlooked.
- */
-export function* storedVersions(): Read<readonly StoredVersion[]> {
-  const before = (yield* clock()) - retiredGrace
-  const found = yield* rows<{ version: string; at: number | null }>(
-    `SELECT version, CAST(NULL AS BIGINT) AS at FROM entity WHERE version IS NOT NULL
-     UNION ALL SELECT version, CAST(NULL AS BIGINT) FROM kept_version UNION ALL SELECT version, at FROM retired`,
-  )
-  return found.map(({ version, at }) => ({
-    version,
-    state: at === null ? 'used' : at < before ? 'old' : 'retired',
-  }))
-}
 
 /** Maximum number of attempts: more imports and bursts of writes are not expected during one publication. */
 const maxAttempts = 20

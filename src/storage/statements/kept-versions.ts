@@ -2,7 +2,8 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { KeptVersion, KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { RecordEntity } from '../entities.ts'
 import { definitionOf, isImported, toEntity } from './entity-rows.ts'
-import { type Change, clock, insert, insertNumbered, type Read, row, rows, run } from './statements.ts'
+import { retire } from './retired-versions.ts'
+import { type Change, clock, insertNumbered, type Read, row, rows, run } from './statements.ts'
 
 /** Versions that imports have replaced and that can be restored (docs/decisions/0071). */
 
@@ -27,9 +28,13 @@ interface KeptRow {
   readonly own: number
 }
 
+/** Estimated size in bytes of what a version shares with no other one, besides its changes. */
+export const ownSize = ({ source, fields }: RecordEntity): number =>
+  emptyBytes + source.count * fields.length * valueBytes
+
 /** Keeps the version that an entity has, with the single records that were written since. */
 export function* keepVersion(entity: RecordEntity, event: AuditEvent): Change<void> {
-  const { name, source, fields } = entity
+  const { name, source } = entity
   const written = yield* row<{ added: number; bytes: number }>(
     `SELECT coalesce(sum(added), 0) AS added, coalesce(sum(octet_length(json)), 0) AS bytes FROM record_change
      WHERE entity = $1`,
@@ -43,7 +48,7 @@ export function* keepVersion(entity: RecordEntity, event: AuditEvent): Change<vo
     at: yield* clock(),
     records: source.count + Number(written?.added ?? 0),
     bytes: source.bytes,
-    own: emptyBytes + Number(written?.bytes ?? 0) + source.count * fields.length * valueBytes,
+    own: ownSize(entity) + Number(written?.bytes ?? 0),
   })
   yield* run(
     `INSERT INTO kept_change (seq, kept, key, key_values, json, added)
@@ -85,38 +90,48 @@ function* forget(ids: readonly number[]): Change<void> {
   yield* run('DELETE FROM kept_version WHERE id = ANY($1)', ids)
 }
 
-type Sized = Pick<KeptRow, 'id' | 'entity' | 'version' | 'replaced_by' | 'at' | 'bytes' | 'own'>
+/** A version that counts against limits. */
+export type Sized = Pick<KeptRow, 'entity' | 'version' | 'at' | 'bytes' | 'own'> & Partial<KeptRow>
 
 /** Removes the kept versions that are beyond a limit. Called when all entities have their versions. */
 export function* trimKept({ days, bytes }: KeptVersionLimits): Change<void> {
-  const kept = yield* rows<Sized>(
+  const kept = yield* rows<Sized & Pick<KeptRow, 'id'>>(
     'SELECT id, entity, version, replaced_by, at, bytes, own FROM kept_version ORDER BY id DESC',
   )
   if (kept.length === 0) return
-  const current = yield* rows<{ name: string; version: string }>(
-    'SELECT name, version FROM entity WHERE version IS NOT NULL',
+  const current = yield* rows<Pick<Sized, 'entity' | 'version'>>(
+    'SELECT name AS entity, version FROM entity WHERE version IS NOT NULL',
   )
-  yield* remove(beyond(kept, current, { oldest: yield* oldestOf(days), bytes }))
+  const oldest = days === 0 ? Number.MAX_SAFE_INTEGER : yield* oldestOf(days * day)
+  yield* remove(beyond(kept, current, { oldest, bytes, count: maxOfEntity }))
+}
+
+interface Bounds {
+  /** In ms since 1970. */
+  readonly oldest: number
+  readonly bytes: number
+  /** Maximum number for each entity, of those changed in part and of all others. */
+  readonly count: number
 }
 
 /**
  * Returns the versions that are beyond a limit.
  * @param kept newest first
- * @param oldest in ms since 1970
+ * @param elsewhere versions that stay for another reason
  */
-function beyond(
-  kept: readonly Sized[],
-  current: readonly { readonly name: string; readonly version: string }[],
-  { oldest, bytes }: { readonly oldest: number; readonly bytes: number },
-): readonly Sized[] {
+export function beyond<V extends Sized>(
+  kept: readonly V[],
+  elsewhere: readonly Pick<Sized, 'entity' | 'version'>[],
+  { oldest, bytes, count: most }: Bounds,
+): readonly V[] {
   const counts = new Map<string, number>()
-  const stored = new Set(current.map(({ name, version }) => wholeOf(name, version)))
+  const stored = new Set(elsewhere.map(({ entity, version }) => wholeOf(entity, version)))
   let size = 0
   let isFull = false
   return kept.filter(one => {
     const kind = `${one.entity} ${one.replaced_by === 'entity.update'}`
     const count = (counts.get(kind) ?? 0) + 1
-    if (count > maxOfEntity || one.at <= oldest) return true
+    if (count > most || one.at <= oldest) return true
     const whole = wholeOf(one.entity, one.version)
     const needed = one.own + (stored.has(whole) ? 0 : one.bytes)
     // A version that has no room by itself takes none from others.
@@ -140,38 +155,35 @@ const wholeOf = (entity: string, version: string): string =>
 /** Removes all kept versions of an entity. */
 export function* dropKept(name: string): Change<void> {
   yield* remove(
-    yield* rows<Pick<Sized, 'id' | 'version'>>(
+    yield* rows<Pick<KeptRow, 'id' | 'version'>>(
       'SELECT id, version FROM kept_version WHERE entity = $1',
       name,
     ),
   )
 }
 
-function* remove(kept: readonly Pick<Sized, 'id' | 'version'>[]): Change<void> {
+function* remove(kept: readonly Pick<KeptRow, 'id' | 'version'>[]): Change<void> {
   if (kept.length === 0) return
-  for (const { version } of kept) yield* retire(version)
   yield* forget(kept.map(({ id }) => id))
-}
-
-/** Retires a version, which is removed once no request reads it. */
-export function* retire(version: string): Change<void> {
-  yield* insert('retired', { version, at: yield* clock() }, 'DO NOTHING')
+  for (const { version } of kept) yield* retire(version)
 }
 
 /**
  * The time up to which versions are removed, in ms since 1970. It has certainly passed (docs/decisions/0024): a
  * clock that is far ahead for a moment hides versions, and removes none.
+ * @param time for which they are kept, in ms
  */
-function* oldestOf(days: number): Read<number> {
-  if (days === 0) return Number.MAX_SAFE_INTEGER
+export function* oldestOf(time: number): Read<number> {
   const state = yield* row<{ mark: number }>('SELECT mark FROM state')
-  return Math.min(yield* clock(), state?.mark ?? 0) - days * day
+  return Math.min(yield* clock(), state?.mark ?? 0) - time
 }
 
-/** @returns true if a kept version is older than the limit */
-export function* hasOldKept({ days }: KeptVersionLimits): Read<boolean> {
-  const sql = 'SELECT 1 AS one FROM kept_version WHERE at <= $1 LIMIT 1'
-  return (yield* row(sql, yield* oldestOf(days))) !== undefined
+/** @returns true if a kept or held version is older than the limit */
+export function* hasOldKept({ days, held }: KeptVersionLimits): Read<boolean> {
+  const sql = `SELECT 1 AS one FROM kept_version WHERE at <= $1
+    UNION ALL SELECT 1 FROM held_version WHERE at <= $2 LIMIT 1`
+  const [kept, oldest] = [yield* oldestOf(days * day), yield* oldestOf(held.time)]
+  return (yield* row(sql, kept, oldest)) !== undefined
 }
 
 /** Returns the kept versions of an entity, newest first. */

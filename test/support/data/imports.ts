@@ -70,7 +70,7 @@ export async function leftoversIn(dataFolder: string): Promise<string[]> {
     dataFolder,
     `WITH known AS (
        SELECT version FROM carrel.entity WHERE version IS NOT NULL UNION SELECT version FROM carrel.retired
-       UNION SELECT version FROM carrel.kept_version
+       UNION SELECT version FROM carrel.kept_version UNION SELECT version FROM carrel.held_version
      )
      SELECT tablename AS name FROM pg_tables WHERE schemaname = 'carrel' AND tablename LIKE 'records.%'
        AND tablename NOT IN (SELECT 'records.' || split_part(version, '.', 1) FROM known)

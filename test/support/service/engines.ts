@@ -98,6 +98,18 @@ export async function runSqlIn<T = Record<string, unknown>>(
   return runSql<T>(url, sql, values)
 }
 
+/** Runs SQL that updates a table of the store. */
+export async function runOnStore(
+  { dataFolder }: { readonly dataFolder: string },
+  sql: string,
+): Promise<void> {
+  if ((await databaseOf(dataFolder)) !== undefined)
+    return void (await runSqlIn(dataFolder, sql.replace('UPDATE ', 'UPDATE carrel.')))
+  const db = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'write' })
+  db.exec(sql)
+  db.close()
+}
+
 /** True if no query is still running that began before the last change. */
 export async function isReadByNobody({ dataFolder }: { readonly dataFolder: string }): Promise<boolean> {
   if ((await databaseOf(dataFolder)) !== undefined) {
