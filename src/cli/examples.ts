@@ -34,6 +34,7 @@ export const examples: Readonly<Record<string, string>> = {
   'item discoverable': 'carrel item discoverable 123456789/1 no',
   'item delete': 'carrel item delete 123456789/1',
   'files verify': 'carrel files verify',
+  'files move': 'carrel files move --to s3://archive/carrel',
   'files clean': 'carrel files clean',
   expose: 'carrel expose public.loans --entity loans --key id --read group:staff',
   'entity list': 'carrel entity list',

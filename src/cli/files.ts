@@ -1,9 +1,14 @@
 import { Command } from 'commander'
 import { percent } from '../admin/processes/processes.ts'
+import type { Config } from '../config/config.ts'
 import type { Files } from '../files/files.ts'
+import { type MoveReport, moveFiles, refuseNested } from '../files/move.ts'
 import { openFiles } from '../files/open-files.ts'
 import { type VerifyReport, verify } from '../files/verify.ts'
+import { quantity } from '../lib/quantities.ts'
 import type { Storage } from '../storage/storage.ts'
+import { Misuse } from './failures.ts'
+import { givenPlace } from './given-path.ts'
 import { asProcess, showProgress } from './long-work.ts'
 import { printable, say } from './output.ts'
 import { withStore } from './store.ts'
@@ -57,18 +62,49 @@ export function filesCommand(): Command {
         ),
       ),
     )
+
+  command
+    .command('move')
+    .description(
+      'Copy all files to another place, while the service runs; repeat it after the nodes were told of that.',
+    )
+    .option('--to <place>', 'a folder, or a bucket as s3://bucket/prefix, that CARREL_FILES names later')
+    .option('--from <place>', 'the place that CARREL_FILES named before')
+    .option('--remove', 'with --from: remove each file there once it was read in the new place')
+    .option('--json', 'print the report as JSON')
+    .action(async ({ to, from, remove, json }: MoveOptions) => {
+      if ((to === undefined) === (from === undefined)) throw new Misuse('give either --to or --from')
+      if (remove && from === undefined)
+        throw new Misuse('--remove is for --from, when all nodes use the new place')
+      const report = await withProgress('copying', async ({ repository }, own, progress, config) => {
+        const place = givenPlace(to ?? from ?? '', config)
+        await refuseNested(config.files, place)
+        const other = await openFiles(place, repository)
+        const places = to === undefined ? { from: other, to: own } : { from: own, to: other }
+        return moveFiles({ ...places, repository, remove: remove === true }, progress)
+      })
+      say(json ? JSON.stringify(report, null, 2) : describeMove(report))
+      if (report.missing.length + report.damaged.length > 0) process.exitCode = 1
+    })
   return command
+}
+
+interface MoveOptions {
+  readonly to?: string
+  readonly from?: string
+  readonly remove?: boolean
+  readonly json?: boolean
 }
 
 function withProgress<T>(
   step: string,
-  work: (storage: Storage, files: Files, progress: (share: number) => void) => Promise<T>,
+  work: (storage: Storage, files: Files, progress: (share: number) => void, config: Config) => Promise<T>,
 ): Promise<T> {
   return withStore(async (storage, config) => {
     const files = await openFiles(config.files, storage.repository)
     const progress = showProgress()
     try {
-      return await work(storage, files, share => progress.update(step, share))
+      return await work(storage, files, share => progress.update(step, share), config)
     } finally {
       progress.stop()
     }
@@ -77,19 +113,33 @@ function withProgress<T>(
 
 const namesOf = (files: readonly string[]) => files.map(printable).join('; ')
 
-function describe({ checked, bytes, missing, damaged }: VerifyReport): string {
-  const lines = [
-    ...missing.map(({ sha256, files }) => `missing: ${sha256} of ${namesOf(files)}`),
-    ...damaged.map(
-      ({ sha256, size, reason, files }) =>
-        `damaged: ${sha256} (${size} bytes) of ${namesOf(files)} ${reason}`,
-    ),
-  ]
-  const counts = `${checked.toLocaleString('en')} files read (${(bytes / 1e6).toFixed(1)} MB)`
+const faultsOf = ({ missing, damaged }: Pick<VerifyReport, 'missing' | 'damaged'>): readonly string[] => [
+  ...missing.map(({ sha256, files }) => `missing: ${sha256} of ${namesOf(files)}`),
+  ...damaged.map(
+    ({ sha256, size, reason, files }) => `damaged: ${sha256} (${size} bytes) of ${namesOf(files)} ${reason}`,
+  ),
+]
+
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
+
+function describe(report: VerifyReport): string {
+  const { checked, bytes, missing, damaged } = report
+  const lines = faultsOf(report)
   const result =
     lines.length === 0
       ? 'all intact'
       : `${missing.length} missing, ${damaged.length} damaged; restore them from a backup, or \`touch\` their source ` +
         'files and ingest again'
-  return [...lines, `${counts}: ${result}.`].join('\n')
+  return [...lines, `${quantity(checked, 'file')} read (${megabytes(bytes)}): ${result}.`].join('\n')
+}
+
+function describeMove(report: MoveReport): string {
+  const { contents, copied, removed, missing, damaged } = report
+  const lines = faultsOf(report)
+  return [
+    ...lines,
+    `${quantity(contents, 'file')}: ${copied.count.toLocaleString('en')} (${megabytes(copied.bytes)}) copied and read again, ` +
+      `${removed.toLocaleString('en')} removed from the old place` +
+      (lines.length === 0 ? '.' : `; ${missing.length} missing, ${damaged.length} damaged.`),
+  ].join('\n')
 }

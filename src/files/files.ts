@@ -30,6 +30,8 @@ export interface Files extends FileStore {
    * @throws OtherStore if the place belongs to another store
    */
   sweep(progress?: (share: number) => void, now?: number): Promise<SweepReport>
+  /** Removes a content, which another place has. @returns false if it was not there */
+  remove(sha256: string): Promise<boolean>
   /**
    * Removes what was being written when its program was killed.
    * @returns the number of files

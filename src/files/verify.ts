@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../lib/errors.ts'
 import type { Content } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { FileStore } from './file-store.ts'
@@ -27,57 +28,25 @@ const contentsAtOnce = 1_000
 const maxReads = 4
 
 /**
- * Reads every content that a bitstream has, and compares it with its SHA-256.
+ * Does some work for each content that a bitstream has, with a few running at once.
  * @throws the reason of the signal when it aborts
  */
-export async function verify(
-  files: Pick<FileStore, 'open'>,
-  repository: Pick<Repository, 'contents' | 'contentsInUse' | 'holders'>,
+export async function eachContent(
+  repository: Pick<Repository, 'contents'>,
+  work: (content: Content) => Promise<void>,
   progress: (share: number) => void = () => {},
   signal?: AbortSignal,
-): Promise<VerifyReport> {
-  const report = { checked: 0, bytes: 0, missing: [] as Missing[], damaged: [] as Damage[] }
-
-  const named = async (sha256: string): Promise<Missing> => ({
-    sha256,
-    files: await repository.holders(sha256),
-  })
-
-  async function check(content: Content): Promise<void> {
-    const { sha256, size } = content
-    const file = await files.open(sha256)
-    if (!file) {
-      // The last bitstream may have been deleted since the query, and a sweep may have removed the content.
-      if ((await repository.contentsInUse([sha256])).has(sha256)) report.missing.push(await named(sha256))
-      return
-    }
-    report.checked++
-    const damaged = async (reason: string) => {
-      report.damaged.push({ ...content, ...(await named(sha256)), reason })
-    }
-    try {
-      const found = await readThrough(file)
-      report.bytes += found.size
-      if (found.size !== size) await damaged(`has ${found.size} bytes`)
-      else if (found.sha256 !== sha256) await damaged(`hashes to ${found.sha256}`)
-    } catch (error) {
-      // A disk error.
-      await damaged(`can't be read: ${(error as Error).message}`)
-    } finally {
-      await file.close()
-    }
-  }
-
+): Promise<void> {
   for (let after = ''; ; ) {
     const contents = await repository.contents(after, contentsAtOnce)
     const last = contents.at(-1)
-    if (!last) return report
+    if (!last) return
     const next = contents.values()
     await Promise.all(
       Array.from({ length: maxReads }, async () => {
         for (const content of next) {
           signal?.throwIfAborted()
-          await check(content)
+          await work(content)
         }
       }),
     )
@@ -86,3 +55,71 @@ export async function verify(
     progress(Number.parseInt(after.slice(0, 8), 16) / 2 ** 32)
   }
 }
+
+/**
+ * Reads every content that a bitstream has, and compares it with its SHA-256.
+ * @throws the reason of the signal when it aborts
+ */
+export async function verify(
+  files: Pick<FileStore, 'open'>,
+  repository: Known,
+  progress: (share: number) => void = () => {},
+  signal?: AbortSignal,
+): Promise<VerifyReport> {
+  const report = { checked: 0, bytes: 0, missing: [] as Missing[], damaged: [] as Damage[] }
+  const check = async (content: Content): Promise<void> => {
+    const found = await examine(files, content)
+    if (!found) {
+      const missing = await missingOf(repository, content)
+      if (missing) report.missing.push(missing)
+      return
+    }
+    report.checked++
+    report.bytes += found.bytes
+    if (found.reason !== undefined) report.damaged.push(await damageOf(repository, content, found.reason))
+  }
+  await eachContent(repository, check, progress, signal)
+  return report
+}
+
+type Known = Pick<Repository, 'contents' | 'contentsInUse' | 'holders'>
+
+/**
+ * Reads a content and compares it with its SHA-256.
+ * @returns undefined if it is missing; otherwise what is wrong with it, if anything is
+ * @throws StoreUnavailable if the place can't be read at all
+ */
+export async function examine(
+  files: Pick<FileStore, 'open'>,
+  { sha256, size }: Content,
+): Promise<{ readonly bytes: number; readonly reason: string | undefined } | undefined> {
+  const file = await files.open(sha256)
+  if (!file) return undefined
+  try {
+    const found = await readThrough(file)
+    const bytes = found.size
+    if (bytes !== size) return { bytes, reason: `has ${bytes} bytes` }
+    return { bytes, reason: found.sha256 === sha256 ? undefined : `hashes to ${found.sha256}` }
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error
+    // A disk error.
+    return { bytes: 0, reason: `can't be read: ${(error as Error).message}` }
+  } finally {
+    await file.close()
+  }
+}
+
+/** @returns undefined if no bitstream has the content any more, so that a sweep may have removed it */
+export async function missingOf(
+  repository: Pick<Known, 'contentsInUse' | 'holders'>,
+  { sha256 }: Content,
+): Promise<Missing | undefined> {
+  if (!(await repository.contentsInUse([sha256])).has(sha256)) return undefined
+  return { sha256, files: await repository.holders(sha256) }
+}
+
+export const damageOf = async (
+  repository: Pick<Known, 'holders'>,
+  content: Content,
+  reason: string,
+): Promise<Damage> => ({ ...content, files: await repository.holders(content.sha256), reason })
