@@ -17,8 +17,8 @@ import {
 } from '../model/access-tokens.ts'
 import type { AccessTokens } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
-import type { SecondFactor } from './factors/second-factor.ts'
 import { readToken } from './new-access-token.ts'
+import type { SecondFactor } from './second-factor.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

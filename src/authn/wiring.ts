@@ -9,17 +9,18 @@ import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Storage } from '../storage/storage.ts'
 import { accessTokenRoutes } from './access-token-routes.ts'
-import { keepOffer } from './factors/offer.ts'
-import { createPasskeys } from './factors/passkeys.ts'
-import { factorRoutes } from './factors/routes.ts'
-import { createSealedSecrets } from './factors/sealed-secrets.ts'
-import { createSecondFactor } from './factors/second-factor.ts'
+import { createFactorProofs } from './factor-proofs.ts'
+import { factorRoutes } from './factor-routes.ts'
 import { loginRoutes } from './login.ts'
 import { logoutRoutes } from './logout.ts'
 import { createLookAgain } from './look-again.ts'
 import { createNewSessions } from './new-sessions.ts'
 import { createOnBehalfOf } from './on-behalf-of.ts'
+import { keepOffer } from './passkey-offer.ts'
+import { createPasskeys } from './passkeys.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
+import { createSealedSecrets } from './sealed-secrets.ts'
+import { createSecondFactor } from './second-factor.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { shortLivedTokenRoutes } from './short-lived-tokens.ts'
 import { createSpecialGroups } from './special-groups.ts'
@@ -68,8 +69,9 @@ export async function createAuthentication({ config, limits, measures, passwordC
   const factorScheme = (scheme: string) =>
     schemeOf(scheme, config.realm, scheme === 'webauthn' ? `${addresses.authn}/challenges` : undefined)
   const secondFactor = createSecondFactor({
-    ...{ challengeWith, clock, config, factors, newSessions, passkeys, passwords, people },
-    ...{ sealed, sessions, specialGroups, throttle, tickets, trail },
+    ...{ challengeWith, clock, config, factors, newSessions, passwords, people },
+    proofs: createFactorProofs({ clock, factors, passkeys, sealed }),
+    ...{ sessions, specialGroups, throttle, tickets, trail },
   })
   return {
     keyring,

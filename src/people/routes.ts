@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { factorRoutesOfOthers } from '../authn/factors/routes.ts'
+import { factorRoutesOfOthers } from '../authn/factors-of-others.ts'
 import { takeUriLists } from '../http/uri-list.ts'
 import { changeEpersonRoutes } from './change-epersons.ts'
 import { changeGroupRoutes } from './change-groups.ts'

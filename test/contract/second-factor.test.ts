@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { stepOf } from '../../src/authn/factors/codes.ts'
+import { stepOf } from '../../src/authn/factor-codes.ts'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized, wholeAnswer } from '../support/clients/answers.ts'
 import { Authenticator } from '../support/clients/authenticator.ts'

@@ -266,6 +266,7 @@ test('each file of a walk in docs/architecture.md is imported by one before it, 
 /** The file or the rooms in which each library may be imported; one file if the library could be replaced. */
 const libraries: Readonly<Record<string, string>> = {
   '@fastify/busboy': 'src/http/multipart.ts',
+  '@simplewebauthn/server': 'src/authn/passkeys.ts',
   '@tus/server': 'src/admin/uploads/tus.ts',
   '@node-saml/node-saml': 'src/sso/saml-library.ts',
   '@xmldom/xmldom': 'src/lib/xml.ts',
@@ -284,6 +285,7 @@ const libraries: Readonly<Record<string, string>> = {
   'node:sqlite': 'src/lib/sqlite.ts',
   nodemailer: 'src/people/mailer.ts',
   'openid-client': 'src/sso/oidc-client.ts',
+  otpauth: 'src/authn/factor-codes.ts',
   pg: 'src/storage/postgres/driver.ts',
   'pg-copy-streams': 'src/storage/postgres/driver.ts',
   re2js: 'src/lib/expressions.ts',

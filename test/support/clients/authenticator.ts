@@ -36,7 +36,7 @@ export class Authenticator {
     this.#handle = user?.id
     const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' })
     const bytes = (text: string) => Buffer.from(text, 'base64url')
-    // A COSE key (RFC 9052 §7): kty EC2, alg ES256, crv P-256, x, y.
+    // A COSE key (RFC 9052 §7): an elliptic curve, ES256, P-256, x, y.
     const key = Buffer.concat([Buffer.from('a5010203262001215820', 'hex'), bytes(x), hex('225820'), bytes(y)])
     const credential = Buffer.concat([Buffer.alloc(16), hex('0010'), bytes(this.id), key])
     const data = Buffer.concat([this.#data(rp?.id ?? '', 0x40, lies), credential])

@@ -1,4 +1,4 @@
-import type { Factors } from '../../storage/factors.ts'
+import type { Factors } from '../storage/factors.ts'
 
 /** Time in ms after which the store is asked again. */
 const lookAgainAfter = 1_000

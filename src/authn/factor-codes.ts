@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { HOTP, Secret, TOTP } from 'otpauth'
-import { sameText } from '../../lib/hmac.ts'
-import { stepLength } from '../../model/factors.ts'
+import { sameText } from '../lib/hmac.ts'
+import { stepLength } from '../model/factors.ts'
 
 /** Codes that are typed: TOTP (RFC 6238) and recovery codes. */
 

@@ -1,34 +1,25 @@
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '../../config/config.ts'
-import { eventOf, loginEvent } from '../../http/audit.ts'
-import { clientOf } from '../../http/connection.ts'
-import { Problem } from '../../http/problems.ts'
-import { clientAddress } from '../../lib/addresses.ts'
-import { passkeyMethod, passwordMethod, type Session, twoFactorMethod } from '../../model/accounts.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Authenticated } from '../../model/caller.ts'
-import type { Factors, FactorsOf } from '../../storage/factors.ts'
-import type { People } from '../../storage/people.ts'
-import type { Login, Sessions } from '../../storage/sessions.ts'
-import type { Clock } from '../../storage/storage.ts'
-import type { Trail } from '../../storage/trail.ts'
-import type { NewSessions } from '../new-sessions.ts'
-import type { Passwords } from '../passwords.ts'
-import type { SpecialGroups } from '../special-groups.ts'
-import { type Throttle, tooMany } from '../throttle.ts'
-import type { Tickets } from '../tickets.ts'
-import type { Proven } from '../tokens.ts'
-import { hashOfRecoveryCode, stepOf } from './codes.ts'
-import { type ChallengePurpose, credentialIn, type Passkeys } from './passkeys.ts'
-import type { SealedSecrets } from './sealed-secrets.ts'
-
-/** What a client sends to prove that it has a factor, or, while there is none, that it knows the password. */
-export interface Proof {
-  readonly totp?: string
-  readonly recovery?: string
-  readonly webauthn?: unknown
-  readonly password?: string
-}
+import type { Config } from '../config/config.ts'
+import { eventOf, loginEvent } from '../http/audit.ts'
+import { clientOf } from '../http/connection.ts'
+import { Problem } from '../http/problems.ts'
+import { clientAddress } from '../lib/addresses.ts'
+import { passkeyMethod, passwordMethod, type Session, twoFactorMethod } from '../model/accounts.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Authenticated } from '../model/caller.ts'
+import type { Factors, FactorsOf } from '../storage/factors.ts'
+import type { People } from '../storage/people.ts'
+import type { Login, Sessions } from '../storage/sessions.ts'
+import type { Clock } from '../storage/storage.ts'
+import type { Trail } from '../storage/trail.ts'
+import type { FactorProofs, Proof } from './factor-proofs.ts'
+import type { NewSessions } from './new-sessions.ts'
+import { credentialIn } from './passkeys.ts'
+import type { Passwords } from './passwords.ts'
+import type { SpecialGroups } from './special-groups.ts'
+import type { Throttle } from './throttle.ts'
+import type { Tickets } from './tickets.ts'
+import type { Proven } from './tokens.ts'
 
 /** A login whose password was right. */
 export type RightPassword = Omit<Login, 'begins'>
@@ -74,12 +65,11 @@ interface Parts {
   readonly config: Pick<Config, 'secondFactor'>
   readonly factors: Factors
   readonly newSessions: NewSessions
-  readonly passkeys: Passkeys
+  readonly proofs: FactorProofs
   readonly passwords: Passwords
   readonly people: Pick<People, 'credentials'>
   /** The value of WWW-Authenticate that names factors beside the ways to log in. */
   readonly challengeWith: (schemes: readonly string[]) => string
-  readonly sealed: SealedSecrets
   readonly sessions: Pick<Sessions, 'of'>
   readonly specialGroups: Pick<SpecialGroups, 'ofLogin'>
   readonly throttle: Throttle
@@ -93,7 +83,7 @@ const ticketLifetime = 180
 const freshFor = 600_000
 
 export function createSecondFactor(parts: Parts): SecondFactor {
-  const { clock, config, factors, newSessions, passkeys, passwords, people, sealed, sessions } = parts
+  const { clock, config, factors, newSessions, passwords, people, proofs, sessions } = parts
   const { challengeWith, specialGroups, throttle, tickets, trail } = parts
   const isOff = config.secondFactor === 'off'
 
@@ -105,55 +95,6 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     ...(known.some(({ kind }) => kind === 'passkey') ? ['webauthn'] : []),
     ...(recoveryCodes > 0 ? ['recovery'] : []),
   ]
-
-  /** @returns undefined if the proof is right, else what was wrong @throws Problem after too many guesses */
-  async function faultOf(
-    eperson: string,
-    { factors: known }: FactorsOf,
-    proof: Proof,
-    purpose: ChallengePurpose,
-    event: AuditEvent,
-  ): Promise<string | undefined> {
-    if (proof.totp !== undefined) return (await isCode(eperson, known, proof.totp)) ? undefined : 'the code'
-    if (proof.webauthn !== undefined) {
-      const factor = known.find(
-        ({ credential }) => credential !== null && credential === credentialIn(proof.webauthn),
-      )
-      return factor ? faultOfPasskey(proof.webauthn, purpose, factor) : 'the passkey'
-    }
-    if (proof.recovery === undefined) return 'the factor'
-    const hash = hashOfRecoveryCode(eperson, proof.recovery)
-    const used = { ...event, event: 'factor.recover', outcome: 'success' } as const
-    return (await factors.useCode(eperson, hash, used)) === undefined ? 'the recovery code' : undefined
-  }
-
-  async function isCode(eperson: string, known: FactorsOf['factors'], code: string): Promise<boolean> {
-    // Counted before it is verified, so that concurrent guesses see each other.
-    const wait = await factors.guess(eperson)
-    if (wait > 0) throw tooMany('wrong codes', wait)
-    const now = clock.now()
-    for (const { id, kind, secret } of known) {
-      const opened = kind === 'totp' ? sealed.open(secret, id) : undefined
-      const step = opened && stepOf(opened.secret, code, now)
-      if (!opened || step === undefined) continue
-      const renewed = opened.isOld ? sealed.seal(opened.secret, id) : null
-      if (!(await factors.use(id, step, now, renewed))) return false
-      await factors.takeBack(eperson)
-      return true
-    }
-    return false
-  }
-
-  async function faultOfPasskey(
-    given: unknown,
-    purpose: ChallengePurpose,
-    factor: FactorsOf['factors'][number],
-  ): Promise<string | undefined> {
-    const verified = await passkeys.verify(given, purpose, factor)
-    if (!verified) return 'the passkey'
-    if (await factors.use(factor.id, verified.counter, clock.now(), null)) return undefined
-    return 'the passkey: its signature counter went back'
-  }
 
   async function begin(
     login: RightPassword,
@@ -180,11 +121,13 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       await trail.record({ ...event, event: 'factor.ask' })
       throw await ask('The login also needs a second factor. Repeat it with one of those in `factors`.')
     }
-    const fault = await faultOf(uuid, known, proof, 'login', event).catch(async error => {
-      if (!(error instanceof Problem)) throw error
-      const ticket = await tickets.issue('second-factor', login, ticketLifetime)
-      throw new Problem(error.code, error.message, { headers: error.headers, members: { ticket } })
-    })
+    const fault = await proofs
+      .faultOf({ uuid, known: known.factors, purpose: 'login', event }, proof)
+      .catch(async error => {
+        if (!(error instanceof Problem)) throw error
+        const ticket = await tickets.issue('second-factor', login, ticketLifetime)
+        throw new Problem(error.code, error.message, { headers: error.headers, members: { ticket } })
+      })
     if (fault === undefined) return begin(login, twoFactorMethod, request)
     await newSessions.fail({ ...event, reason: fault })
     throw await ask(`The second factor is wrong, or was used before: ${fault}.`)
@@ -226,7 +169,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       const credential = isOff ? undefined : credentialIn(assertion)
       const found = credential === undefined ? undefined : await factors.withCredential(credential)
       if (found?.alone) {
-        const fault = await faultOfPasskey(assertion, 'alone', found)
+        const fault = await proofs.faultOfPasskey(assertion, 'alone', found)
         const { eperson: uuid, passwordStamp } = found
         if (fault !== undefined)
           await newSessions.fail({ ...loginEvent(request, uuid, passkeyMethod), reason: fault })
@@ -261,7 +204,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       const known = await factors.of(uuid)
       const fault =
         known.factors.length > 0
-          ? await faultOf(uuid, known, proof, 'proof', event)
+          ? await proofs.faultOf({ uuid, known: known.factors, purpose: 'proof', event }, proof)
           : await faultOfLogin(caller, email, proof, request)
       if (fault === undefined) return known
       await trail.record({ ...event, reason: fault })

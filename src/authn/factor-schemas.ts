@@ -11,8 +11,8 @@ import {
   Type,
   text,
   time,
-} from '../../http/schema.ts'
-import { factorKinds, maxFactorName } from '../../model/factors.ts'
+} from '../http/schema.ts'
+import { factorKinds, maxFactorName } from '../model/factors.ts'
 
 /** Schemas of second factors. */
 

@@ -1,45 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Config } from '../../config/config.ts'
-import { changes, jsonOf, openRightTo, reads, refusesShortLived } from '../../http/access.ts'
-import type { Addresses } from '../../http/addresses.ts'
-import { eventOf, loginEvent } from '../../http/audit.ts'
-import { bodyChecks } from '../../http/check-body.ts'
-import { contractsIn, routesOf } from '../../http/contract.ts'
-import { halPage, readPage } from '../../http/hal.ts'
-import { jsonBody } from '../../http/json-body.ts'
-import type { Query } from '../../http/parameters.ts'
-import { Problem } from '../../http/problems.ts'
-import { ownLogin } from '../../http/require-caller.ts'
-import { type Eperson, passwordMethod } from '../../model/accounts.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Factor, FactorKind, StoredFactor } from '../../model/factors.ts'
-import type { Factors, FactorsOf } from '../../storage/factors.ts'
-import type { People } from '../../storage/people.ts'
-import type { Sessions } from '../../storage/sessions.ts'
-import type { Clock } from '../../storage/storage.ts'
-import type { Tickets } from '../tickets.ts'
-import { newRecoveryCodes, newTotpSecret, stepOf, totpForApp } from './codes.ts'
-import type { Passkeys } from './passkeys.ts'
-import type { SealedSecrets } from './sealed-secrets.ts'
-import { type RightPassword, type SecondFactor, ticketRefused } from './second-factor.ts'
+import { changes, jsonOf, openRightTo, reads, refusesShortLived } from '../http/access.ts'
+import { eventOf, loginEvent } from '../http/audit.ts'
+import { bodyChecks } from '../http/check-body.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
+import { jsonBody } from '../http/json-body.ts'
+import { Problem } from '../http/problems.ts'
+import { ownLogin } from '../http/require-caller.ts'
+import { type Eperson, passwordMethod } from '../model/accounts.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Factor, FactorKind, StoredFactor } from '../model/factors.ts'
+import { newRecoveryCodes, newTotpSecret, stepOf, totpForApp } from './factor-codes.ts'
+import { type FactorParts, factorBody, pageOf } from './factor-page.ts'
+import { type RightPassword, ticketRefused } from './second-factor.ts'
 
-const contracts = () => import('./contracts.ts')
+const contracts = () => import('./factor-contracts.ts')
 const route = contractsIn(contracts)
 const checked = bodyChecks(contracts, 'factor-refused')
-
-export interface FactorParts {
-  readonly addresses: Addresses
-  readonly clock: Clock
-  readonly config: Pick<Config, 'realm' | 'secondFactor'>
-  readonly factors: Factors
-  readonly passkeys: Passkeys
-  readonly people: Pick<People, 'credentials' | 'eperson'>
-  readonly sealed: SealedSecrets
-  readonly secondFactor: SecondFactor
-  readonly sessions: Pick<Sessions, 'of'>
-  readonly tickets: Tickets
-}
 
 /** The content of the ticket of an enrolment. */
 interface Begun extends Pick<Factor, 'id' | 'eperson' | 'kind' | 'name' | 'alone'> {
@@ -117,8 +94,8 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       const known = login
         ? await factors.of(login.uuid)
         : await secondFactor.prove(ownLogin(request.caller), wanted.proof ?? {}, 'factor.add', request)
-        // The password is proof enough for a first factor only.
-        if (login && known.factors.length > 0) throw ticketRefused()
+      // The password is proof enough for a first factor only.
+      if (login && known.factors.length > 0) throw ticketRefused()
       const id = randomUUID()
       const secret = kind === 'totp' ? newTotpSecret() : randomBytes(32)
       const challenge = Buffer.from(secret).toString('base64url')
@@ -238,82 +215,6 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     const opened = sealed.open(bytes, id)
     const counter = opened && stepOf(opened.secret, totp ?? '', clock.now())
     return counter === undefined ? undefined : { counter, credential: null, secret: bytes }
-  }
-}
-
-/** `/api/eperson/epersons/{uuid}/factors`: administrators see and reset the factors of others (L17). */
-export function factorRoutesOfOthers(app: FastifyInstance, parts: FactorParts): void {
-  type Route = { Params: { uuid: string } }
-  const { addresses, factors, people, secondFactor, sessions } = parts
-  const to = 'see or reset the factors of others'
-
-  async function wanted({ params }: FastifyRequest<Route>): Promise<Eperson> {
-    const eperson = await people.eperson(params.uuid.toLowerCase())
-    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
-    return eperson
-  }
-
-  routesOf(app).get<Route>(
-    '/eperson/epersons/:uuid/factors',
-    route('listFactorsOf', refusesShortLived(reads('administrator', 'people', { to }))),
-    async request => {
-      const eperson = await wanted(request)
-      const session = await sessions.of(eperson.uuid)
-      const isRequired = secondFactor.isRequired({ administrator: session?.administrator === true })
-      const self = `${addresses.eperson(eperson.uuid)}/factors`
-      return pageOf(parts, await factors.of(eperson.uuid), eperson, isRequired, request, self)
-    },
-  )
-  routesOf(app).post<Route>(
-    '/eperson/epersons/:uuid/factors/reset',
-    route('resetFactorsOf', changes('administrator', 'none', jsonOf(), { to, onBehalf: 'refused' })),
-    async (request, reply) => {
-      const { proof } = await checked('resetFactorsOf', jsonBody(request))
-      const caller = ownLogin(request.caller)
-      const { uuid } = await wanted(request)
-      // Otherwise a stolen session could get rid of the factors that protect it.
-      if (uuid === caller.session.eperson.uuid)
-        throw new Problem('access-denied', 'Administrators remove their own factors one by one.')
-      await secondFactor.prove(caller, proof, 'factor.reset', request)
-      const event = eventOf(caller, request, { event: 'factor.reset', outcome: 'success' })
-      await factors.reset(uuid, { ...event, eperson: uuid })
-      return reply.code(204).send()
-    },
-  )
-}
-
-const factorBody = ({ id, kind, name, alone, created, used }: Factor, self: string) => ({
-  id,
-  kind,
-  name,
-  alone,
-  created: new Date(created).toISOString(),
-  lastUsed: used === null ? null : new Date(used).toISOString(),
-  type: 'factor',
-  _links: { self: { href: self } },
-})
-
-async function pageOf(
-  { config, passkeys, people }: FactorParts,
-  { factors, recoveryCodes }: FactorsOf,
-  { uuid, email }: Eperson,
-  required: boolean,
-  request: FastifyRequest,
-  self: string,
-) {
-  const stored = await people.credentials(email)
-  return {
-    ...halPage(
-      'factors',
-      factors.map(one => factorBody(one, `${self}/${one.id}`)),
-      readPage(request.query as Query),
-      self,
-    ),
-    setting: config.secondFactor,
-    required,
-    recoveryCodes,
-    hasPassword: stored?.uuid === uuid && stored.passwordHash !== null,
-    passkeys: passkeys.arePossible,
   }
 }
 

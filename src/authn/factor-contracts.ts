@@ -1,5 +1,5 @@
-import type { Contracts } from '../../http/contract.ts'
-import { answer, json, nothing, paging, uri } from '../../http/schema.ts'
+import type { Contracts } from '../http/contract.ts'
+import { answer, json, nothing, paging, uri } from '../http/schema.ts'
 import {
   Challenge,
   EnrolledFactor,
@@ -12,7 +12,7 @@ import {
   RenamedFactor,
   WantedChallenge,
   WantedFactor,
-} from './schemas.ts'
+} from './factor-schemas.ts'
 
 const proving = [
   'factor-refused',

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { deriveKey, type Keyring } from '../../model/keys.ts'
+import { deriveKey, type Keyring } from '../model/keys.ts'
 
 /** Secrets of TOTP in the store: encrypted with a key that the store of a deployment with CARREL_TOKEN_SECRET doesn't have. */
 export interface SealedSecrets {

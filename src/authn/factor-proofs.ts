@@ -1,0 +1,91 @@
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Factors, FactorsOf } from '../storage/factors.ts'
+import type { Clock } from '../storage/storage.ts'
+import { hashOfRecoveryCode, stepOf } from './factor-codes.ts'
+import { type ChallengePurpose, credentialIn, type Passkeys } from './passkeys.ts'
+import type { SealedSecrets } from './sealed-secrets.ts'
+import { tooMany } from './throttle.ts'
+
+/** What a client sends to prove that it has a factor, or, while there is none, that it knows the password. */
+export interface Proof {
+  readonly totp?: string
+  readonly recovery?: string
+  readonly webauthn?: unknown
+  readonly password?: string
+}
+
+/** Who proves a factor, and what for. */
+interface Proving {
+  readonly uuid: string
+  readonly known: FactorsOf['factors']
+  readonly purpose: ChallengePurpose
+  /** The event of what is proved. */
+  readonly event: AuditEvent
+}
+
+/** Verifies proofs of factors, each of which works once (L12–L14). */
+export interface FactorProofs {
+  /** @returns undefined if the proof is right, else what was wrong @throws Problem after too many guesses */
+  faultOf(proving: Proving, proof: Proof): Promise<string | undefined>
+  faultOfPasskey(
+    given: unknown,
+    purpose: ChallengePurpose,
+    factor: FactorsOf['factors'][number],
+  ): Promise<string | undefined>
+}
+
+interface Parts {
+  readonly clock: Clock
+  readonly factors: Pick<Factors, 'guess' | 'takeBack' | 'use' | 'useCode'>
+  readonly passkeys: Pick<Passkeys, 'verify'>
+  readonly sealed: SealedSecrets
+}
+
+export function createFactorProofs({ clock, factors, passkeys, sealed }: Parts): FactorProofs {
+  async function faultOf(
+    { uuid: eperson, known, purpose, event }: Proving,
+    proof: Proof,
+  ): Promise<string | undefined> {
+    if (proof.totp !== undefined) return (await isCode(eperson, known, proof.totp)) ? undefined : 'the code'
+    if (proof.webauthn !== undefined) {
+      const factor = known.find(
+        ({ credential }) => credential !== null && credential === credentialIn(proof.webauthn),
+      )
+      return factor ? faultOfPasskey(proof.webauthn, purpose, factor) : 'the passkey'
+    }
+    if (proof.recovery === undefined) return 'the factor'
+    const hash = hashOfRecoveryCode(eperson, proof.recovery)
+    const used = { ...event, event: 'factor.recover', outcome: 'success' } as const
+    return (await factors.useCode(eperson, hash, used)) === undefined ? 'the recovery code' : undefined
+  }
+
+  async function isCode(eperson: string, known: FactorsOf['factors'], code: string): Promise<boolean> {
+    // Counted before it is verified, so that concurrent guesses see each other.
+    const wait = await factors.guess(eperson)
+    if (wait > 0) throw tooMany('wrong codes', wait)
+    const now = clock.now()
+    for (const { id, kind, secret } of known) {
+      const opened = kind === 'totp' ? sealed.open(secret, id) : undefined
+      const step = opened && stepOf(opened.secret, code, now)
+      if (!opened || step === undefined) continue
+      const renewed = opened.isOld ? sealed.seal(opened.secret, id) : null
+      if (!(await factors.use(id, step, now, renewed))) return false
+      await factors.takeBack(eperson)
+      return true
+    }
+    return false
+  }
+
+  async function faultOfPasskey(
+    given: unknown,
+    purpose: ChallengePurpose,
+    factor: FactorsOf['factors'][number],
+  ): Promise<string | undefined> {
+    const verified = await passkeys.verify(given, purpose, factor)
+    if (!verified) return 'the passkey'
+    if (await factors.use(factor.id, verified.counter, clock.now(), null)) return undefined
+    return 'the passkey: its signature counter went back'
+  }
+
+  return { faultOf, faultOfPasskey }
+}
