@@ -71,7 +71,7 @@ export async function buildApp(
   const managing = { addresses, config, limits, lookAgain, specialGroups, storage, tally }
   const administration = createAdministration(app, managing)
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })
-  const files = await openFiles(config.files, repository)
+  const files = await openFiles(config.files, repository, measures.bucketRequest)
   const health = {
     ping: storage.ping,
     requireFiles: files.require,
@@ -115,7 +115,7 @@ export async function buildApp(
         contentRoutes(api, {
           ...{ repository, files, leases, limits },
           lookAgain: lookAgain.thoughExpired,
-          handOver: createHandOver(config),
+          handOver: createHandOver(config, files),
           recordDownload: (caller, request, object) =>
             trail.record(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })

@@ -4,7 +4,7 @@ import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import type { SecondFactorSetting } from '../model/factors.ts'
 import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
-import { type BucketServer, type FilesPlace, filesPlace } from './files-place.ts'
+import { type BucketServer, type FilesPlace, filesPlace, maxBucketFile } from './files-place.ts'
 import { type Look, lookOf, type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
@@ -144,6 +144,7 @@ export function toConfig(env: Environment): Config {
   const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
   const trustedProxies = value('CARREL_TRUSTED_PROXIES') ?? []
   const filesSentBy = required('CARREL_FILES_SENT_BY')
+  const uploads = uploadsOf(values)
   const pathStyle = value('CARREL_FILES_PATH_STYLE')
   const bucketServer = {
     endpoint: value('CARREL_FILES_ENDPOINT'),
@@ -218,7 +219,10 @@ export function toConfig(env: Environment): Config {
       },
     },
     mail: mailOf(values, baseUrl),
-    uploads: uploadsOf(values),
+    uploads: {
+      ...uploads,
+      size: files.kind === 'bucket' ? Math.min(uploads.size, maxBucketFile) : uploads.size,
+    },
     backups: backups === null ? null : filesPlace(backups, bucketServer),
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,

@@ -17,6 +17,9 @@ export type BucketPlace = Readonly<{
   pathStyle: boolean
 }>
 
+/** Maximum size of a file in a bucket in bytes, 50,000 MB: S3 takes 10,000 parts, which are of 5 MiB here. */
+export const maxBucketFile = 50_000 * 1024 * 1024
+
 /** The address of a bucket without its prefix, as operators write it. */
 export const placeText = (place: FilesPlace): string =>
   place.kind === 'folder' ? place.folder : `s3://${place.bucket}/${place.prefix}`.replace(/\/$/, '')

@@ -1,5 +1,5 @@
 import type { Contracts } from '../http/contract.ts'
-import { answer, count, nothing, parameter, Type, text } from '../http/schema.ts'
+import { answer, count, nothing, parameter, Type, text, uri } from '../http/schema.ts'
 
 const described = {
   ETag: text,
@@ -31,6 +31,11 @@ export const contracts = {
         'Content-Range': Type.Optional(text),
         'Content-Length': count,
       }),
+      302: nothing('The address of the file in a bucket, for a minute.', {
+        Location: uri,
+        'Cross-Origin-Resource-Policy': Type.Optional(text),
+        'Set-Cookie': described['Set-Cookie'],
+      }),
       304: nothing('It has not changed.', {
         ETag: text,
         'Accept-Ranges': text,
@@ -43,6 +48,7 @@ export const contracts = {
       'not-found',
       'precondition-failed',
       'range-not-satisfiable',
+      'files-unavailable',
     ],
   },
 } as const satisfies Contracts

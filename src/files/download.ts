@@ -32,7 +32,7 @@ interface Parts {
    * have expired.
    */
   readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-  /** Lets a proxy send files; undefined if none does. */
+  /** Lets a proxy or a bucket send files; undefined if Carrel does. */
   readonly handOver: HandOver | undefined
   /** Records in the audit trail that the caller opened a bitstream (B4). */
   readonly recordDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
@@ -97,8 +97,8 @@ export function contentRoutes(
   }
 
   /** @throws Error if the file is missing or has another size, which is a fault of the service */
-  async function openFile({ sha256, size }: Bitstream): Promise<Opened> {
-    const file = await files.open(sha256).catch(error => {
+  async function openFile({ sha256, size }: Bitstream, first: ByteRange | undefined): Promise<Opened> {
+    const file = await files.open(sha256, first).catch(error => {
       if (!outOfDescriptors.has(error.code)) throw error
       throw new Problem('busy', 'Too many files are open. Retry in a moment.', {
         headers: { 'retry-after': '5' },
@@ -142,11 +142,10 @@ export function contentRoutes(
       })
 
     const sending = { bitstream, caller, isNew, wanted, headers }
-    const path = handOver?.suits(request.raw, wanted) ? await files.pathInPlace(bitstream) : undefined
-    if (handOver && path !== undefined) {
+    const handed = await handOver?.(request.raw, sending)
+    if (handed) {
       await begin(request, reply, sending)
-      const all = { ...headers, ...presentation(bitstream) }
-      return reply.headers(handOver.headers(all, path, wanted)).send('')
+      return reply.code(handed.status).headers(handed.headers).send('')
     }
     if (!(await turnOf(reply))) return transfers.run(() => send(request, reply, sending))
     // Other responses of the connection came first, at the client's pace, and access may have been taken away
@@ -171,7 +170,8 @@ export function contentRoutes(
 
   async function send(request: FastifyRequest, reply: FastifyReply, sending: Sending): Promise<FastifyReply> {
     const { bitstream, wanted, headers } = sending
-    const file = await openFile(bitstream)
+    const first = wanted === 'whole' ? { start: 0, end: bitstream.size - 1 } : wanted[0]
+    const file = await openFile(bitstream, request.method === 'HEAD' ? undefined : first)
     const reader = createPieceReader(file, limits.largePieces)
     try {
       const described = presentation(bitstream)

@@ -12,11 +12,13 @@ import {
   stat,
 } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
+import type { Client } from '../lib/fair-queue.ts'
 import { gather } from '../lib/gather.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
 import { type Layout, layoutOf, modesIn, restoreOrphan, syncFolder, temporaryIn, touch } from './layout.ts'
 import { type Opened, openedFile, type Readable, readThrough, readWhole } from './opened.ts'
+import type { ByteRange } from './ranges.ts'
 
 /** Contents of bitstreams by their SHA-256. Each content is stored once, however many bitstreams have it. */
 export interface FileStore {
@@ -32,15 +34,20 @@ export interface FileStore {
   /**
    * Stores a content that arrives in pieces. A piece is written before the next one is asked for. An
    * interrupted one leaves nothing.
+   * @param from the client that sends it
    */
-  receive(pieces: AsyncIterable<Buffer>): Promise<Content>
+  receive(pieces: AsyncIterable<Buffer>, from?: Client): Promise<Content>
   /**
    * True if the content is here, with the right size. It then counts as new for an hour, so that a bitstream
    * can refer to it before a sweep takes it for an orphan.
    */
   holds(content: Content): Promise<boolean>
-  /** Opens the content for reading. @returns undefined if it is missing */
-  open(sha256: string): Promise<Opened | undefined>
+  /**
+   * Opens the content for reading.
+   * @param first the bytes that are read first, if that is known
+   * @returns undefined if it is missing
+   */
+  open(sha256: string, first?: ByteRange): Promise<Opened | undefined>
   /**
    * The path of the content in the folder, for another program that reads it.
    * @returns undefined unless it is in its place with the right size; `open` may still find it elsewhere

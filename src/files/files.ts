@@ -1,3 +1,4 @@
+import type { Content } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { FileStore } from './file-store.ts'
 
@@ -43,6 +44,16 @@ export interface Files extends FileStore {
    */
   pauseSweeps(): Promise<() => Promise<void>>
   /**
+   * Signs an address at which anyone can get a content for a minute (F6); undefined in a folder.
+   * @param headers those of the answer at that address
+   */
+  readonly sign:
+    | ((
+        content: Content,
+        headers: { readonly type: string; readonly disposition: string },
+      ) => Promise<string>)
+    | undefined
+  /**
    * Requires that the place is there, and that contents can be read from it.
    * @throws StoreUnavailable saying what to do
    */
@@ -60,7 +71,17 @@ export interface SweepReport {
 }
 
 /** The parts of a store that its files depend on. */
-export type FilesStore = Pick<Repository, 'storeId' | 'copiedFrom' | 'contents' | 'contentsInUse'>
+export type FilesStore = Pick<
+  Repository,
+  | 'storeId'
+  | 'copiedFrom'
+  | 'contents'
+  | 'contentsInUse'
+  | 'claimContent'
+  | 'sweepContents'
+  | 'endDeletion'
+  | 'forgetClaims'
+>
 
 /** In place of a store where there is none yet, or none that knows the contents. Nothing may be removed then. */
 export const noStore: FilesStore = {
@@ -68,4 +89,8 @@ export const noStore: FilesStore = {
   copiedFrom: async () => null,
   contents: async () => [],
   contentsInUse: async names => new Set(names),
+  claimContent: async () => true,
+  sweepContents: async () => ({ deleted: [], setAside: 0, broughtBack: 0 }),
+  endDeletion: async () => {},
+  forgetClaims: async () => {},
 }

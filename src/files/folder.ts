@@ -13,6 +13,7 @@ export function openFolder(folder: string, store: FilesStore): Files {
   return {
     ...createFileStore(folder),
     place: folder,
+    sign: undefined,
     claim: () => claimFiles(owned, store),
     takeOver: () => takeOver(owned, store),
     markRestoring: into => markRestoring(owned, into),

@@ -36,7 +36,7 @@ import { claimFiles, OtherStore, ownedFolder } from './owner.ts'
  */
 export async function sweep(
   folder: string,
-  store: FilesStore,
+  store: Pick<FilesStore, 'storeId' | 'copiedFrom' | 'contents' | 'contentsInUse'>,
   progress: (share: number) => void = () => {},
   now: number = Date.now(),
 ): Promise<SweepReport> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { PlanRefused, StoreUnavailable } from '../lib/errors.ts'
+import { FilesUnavailable, PlanRefused, StoreUnavailable } from '../lib/errors.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
 import { hideAccessTokens } from '../model/access-tokens.ts'
@@ -153,6 +153,11 @@ function clientProblem(code: string | undefined, requestTimeout: number): Proble
 function translate(error: unknown): Problem {
   if (error instanceof Overloaded)
     return new Problem('busy', error.message, { headers: { 'retry-after': '5' } })
+  if (error instanceof FilesUnavailable)
+    return new Problem('files-unavailable', 'The files can’t be reached. Try again later.', {
+      headers: { 'retry-after': '5' },
+      cause: error,
+    })
   if (error instanceof StoreUnavailable)
     return new Problem('store-unavailable', 'The store does not answer. Try again later.', {
       headers: { 'retry-after': '5' },

@@ -276,6 +276,11 @@ export const problems = {
     title: 'The store does not answer',
     help: 'The database cannot be reached, is full, or has lost a file. Try again after the number of seconds in Retry-After.',
   },
+  'files-unavailable': {
+    status: 503,
+    title: 'The files can’t be reached',
+    help: 'The bucket with the contents of files does not answer, or refuses the service. The log of the service says why. Everything else goes on. Try again after the number of seconds in Retry-After.',
+  },
   'files-full': {
     status: 507,
     title: 'The files have no more room',

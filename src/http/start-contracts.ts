@@ -30,7 +30,7 @@ export const contracts = {
         ),
       ),
     },
-    problems: ['store-unavailable'],
+    problems: ['store-unavailable', 'files-unavailable'],
   },
   listProblems: {
     summary: 'All problems that there are',

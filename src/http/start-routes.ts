@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { FilesUnavailable } from '../lib/errors.ts'
 import type { Limits } from '../model/limits.ts'
 import { outside, reads } from './access.ts'
 import type { Addresses } from './addresses.ts'
@@ -28,7 +29,8 @@ export function healthRoutes(app: FastifyInstance, { ping, requireFiles, loops }
   routesOf(app).get('/health/ready', route('showReadiness', outside()), async () => {
     await ping()
     await requireFiles().catch(cause => {
-      throw new Problem('store-unavailable', 'The folder of files is missing or empty. The log says where.', {
+      if (cause instanceof FilesUnavailable) throw cause
+      throw new Problem('store-unavailable', 'The files are missing. The log says where.', {
         headers: { 'retry-after': '5' },
         cause,
       })

@@ -12,6 +12,12 @@ export class OperatorError extends Error {
  */
 export class StoreUnavailable extends OperatorError {}
 
+/** The place of files can't be reached or used for the moment. Nothing was partly done. */
+export class FilesUnavailable extends StoreUnavailable {}
+
+/** The place of files refuses its settings, such as credentials or a region. */
+export class MisconfiguredFiles extends FilesUnavailable {}
+
 /** A signal has ended the work. */
 export class Interrupted extends OperatorError {}
 

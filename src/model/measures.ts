@@ -21,7 +21,13 @@ export interface Measures {
   loginThrottled(method: LoginMethod): void
   tokenRefused(kind: RefusedKind, reason: RefusalReason): void
   queue(name: Queue): QueueMeasures
+  /** Counts a request to a bucket that has ended. */
+  bucketRequest(operation: BucketOperation, outcome: Outcome): void
 }
+
+const bucketOperations = ['read', 'write', 'list', 'delete'] as const
+export type BucketOperation = (typeof bucketOperations)[number]
+export type Outcome = 'success' | 'failure'
 
 export type RefusedKind = 'login' | 'short-lived' | 'lease' | 'access'
 
@@ -120,6 +126,20 @@ export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Way
     'Tasks refused because the queue was full or their turn did not come in time.',
   )
 
+  const toBucket = tally.counter(
+    'carrel_bucket_requests_total',
+    'Requests to the bucket of files, each with its repetitions.',
+  )
+  const bucket = new Map(
+    bucketOperations.map(operation => [
+      operation,
+      {
+        success: toBucket.with({ operation, outcome: 'success' }, false),
+        failure: toBucket.with({ operation, outcome: 'failure' }, false),
+      },
+    ]),
+  )
+
   const requests = tally.counter(
     'carrel_http_requests_total',
     'Requests by route, method and class of the status; none: the client left before it.',
@@ -150,6 +170,7 @@ export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Way
     loginFailed: method => byMethod.get(method)?.failure.add(),
     loginThrottled: method => byMethod.get(method)?.throttled.add(),
     tokenRefused: (kind, reason) => refused[kind][reason].add(),
+    bucketRequest: (operation, outcome) => bucket.get(operation)?.[outcome].add(),
     queue: name => ({
       running: running.with({ queue: name }),
       waiting: waiting.with({ queue: name }),

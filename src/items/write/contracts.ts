@@ -133,7 +133,7 @@ export const contracts = {
     answers: {
       201: answer('The description of the file.', json(Bitstream), { Location: uri, ...renamed }),
     },
-    problems: [...patched, 'bad-parameter', 'upload-in-use'],
+    problems: [...patched, 'bad-parameter', 'upload-in-use', 'files-unavailable'],
   },
   replaceContent: {
     summary: 'Replace the content of a file',
@@ -149,7 +149,7 @@ export const contracts = {
       }),
     },
     answers: { 200: file },
-    problems: [...patched, 'bad-parameter', 'upload-in-use', 'precondition-failed'],
+    problems: [...patched, 'bad-parameter', 'upload-in-use', 'precondition-failed', 'files-unavailable'],
   },
   changeBitstream: {
     summary: 'Change the name or the description of a file',

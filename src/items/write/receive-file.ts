@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FileStore } from '../../files/file-store.ts'
 import { toStoreUnavailable } from '../../files/layout.ts'
+import { clientOf } from '../../http/connection.ts'
 import { readMultipart } from '../../http/multipart.ts'
 import { type Query, single } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
@@ -69,7 +70,7 @@ export function createReceiver({ files, uploads, limits, repository, claim }: Re
     if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
       throw new Problem('unsupported-media-type', 'The body must be multipart/form-data with a boundary.')
     const { fields, file } = await readMultipart(request.raw, limits, async one => {
-      const content = await files.receive(one.pieces).catch(error => {
+      const content = await files.receive(one.pieces, clientOf(request)).catch(error => {
         throw toStoreUnavailable(error)
       })
       return { name: one.name, mediaType: one.mediaType, ...content }

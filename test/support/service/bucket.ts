@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createReadStream, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { createReadStream, createWriteStream, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -21,6 +21,8 @@ export interface BucketServer {
   readonly secretAccessKey: string
   /** Returns the file in which the server keeps an object, to damage it. */
   fileOf(key: string): string
+  /** Lists the keys of objects that begin with this. */
+  keys(prefix?: string): readonly string[]
   /** Lists the multipart uploads that were neither completed nor aborted. */
   uploads(): Promise<readonly Upload[]>
 }
@@ -69,9 +71,23 @@ export async function startBucket(
   return {
     ...{ line, address, bucket, accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
     fileOf: key => server.store.getResourcePath(bucket, key, 'object'),
+    keys: (prefix = '') =>
+      globSync(`**/*${suffix}`, { cwd: join(folder, bucket) })
+        .map(name => name.slice(0, -suffix.length))
+        .filter(name => name.startsWith(prefix)),
     uploads: () => uploadsIn(server.store, bucket),
   }
 }
+
+/** Returns settings of files in this bucket. Credentials are where the library looks for them. */
+export function bucketSettings({ line, bucket, ...key }: BucketServer, prefix = 'archive') {
+  process.env.AWS_ACCESS_KEY_ID = key.accessKeyId
+  process.env.AWS_SECRET_ACCESS_KEY = key.secretAccessKey
+  return { CARREL_FILES: `s3://${bucket}/${prefix}`, CARREL_FILES_ENDPOINT: line.address }
+}
+
+/** End of the name of a file with an object. */
+const suffix = '._S3rver_object'
 
 // The server ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,295 @@
+import type { Readable } from 'node:stream'
+import * as s3 from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { type BucketPlace, placeText } from '../config/files-place.ts'
+import { FilesUnavailable, MisconfiguredFiles } from '../lib/errors.ts'
+import type { BucketOperation, Measures } from '../model/measures.ts'
+
+/** An object, as lists show it. */
+export interface Listed {
+  readonly key: string
+  /** In ms since 1970. */
+  readonly modified: number
+}
+
+/** A part of an object. */
+export interface Part {
+  /** Size of the whole object in bytes. */
+  readonly size: number
+  readonly body: Readable
+}
+
+/** Requests to a bucket, as far as Carrel makes them. Each throws FilesUnavailable or MisconfiguredFiles. */
+export interface BucketClient {
+  /** Size of an object in bytes; undefined if there is none. */
+  size(key: string): Promise<number | undefined>
+  /** Reads bytes from `start` to `end`; undefined if there is no such object. */
+  read(key: string, start: number, end: number): Promise<Part | undefined>
+  put(key: string, bytes: Uint8Array): Promise<void>
+  /** @returns the id of a multipart upload */
+  begin(key: string): Promise<string>
+  /** Sends a part, numbered from 1. @returns its entity tag */
+  sendPart(key: string, upload: string, number: number, bytes: Uint8Array): Promise<string>
+  /** @param tags those of the parts, in their order */
+  complete(key: string, upload: string, tags: readonly string[]): Promise<void>
+  /** Removes a multipart upload, if it is still there. */
+  abort(key: string, upload: string): Promise<void>
+  /** Copies an object inside of the bucket. */
+  copy(from: string, to: string, size: number): Promise<void>
+  remove(keys: readonly string[]): Promise<void>
+  /** Lists objects in pages. @param most the size of a page */
+  list(prefix: string, most?: number): AsyncIterable<readonly Listed[]>
+  uploads(prefix: string): AsyncIterable<readonly (Listed & { readonly upload: string })[]>
+  /** Signs the address of an object. @param seconds for which it is valid */
+  sign(key: string, headers: SignedHeaders, seconds: number): Promise<string>
+}
+
+/** Headers of the answer of a signed address. */
+export interface SignedHeaders {
+  readonly type: string
+  readonly disposition: string
+}
+
+/** Called for each request when it has ended, for metrics. */
+export type CountRequest = Measures['bucketRequest']
+
+/** Time in ms for a connection, for the headers of an answer, and without any byte. */
+const patience = { connectionTimeout: 3_000, requestTimeout: 10_000, socketTimeout: 20_000 }
+/** Number of times that a request is made before it fails, and time in ms after which no other begins. */
+const attempts = 4
+const limit = 30_000
+/** Time in ms for copies, during which the server may not answer anything. */
+const copyLimit = 10 * 60_000
+/** Maximum number of connections of an event loop. */
+const connections = 256
+
+/** Size in bytes up to which an object is copied by one request; S3 takes 5 GiB. Larger ones are copied in parts. */
+const copyAtOnce = 1024 ** 3
+const copiesAtOnce = 4
+
+export function createBucketClient(place: BucketPlace, count: CountRequest): BucketClient {
+  const { bucket: Bucket, endpoint, pathStyle } = place
+  const agent = { keepAlive: true, maxSockets: connections }
+  const settings: s3.S3ClientConfig = {
+    ...(endpoint === null ? {} : { endpoint }),
+    ...regionOf(place),
+    forcePathStyle: pathStyle,
+    maxAttempts: attempts,
+    retryMode: 'standard',
+    // Bodies are signed with their SHA-256; many servers know no other checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Parts are small, and some servers don't answer `Expect`.
+    expectContinueHeader: false,
+    // The library's own lines would go to standard error.
+    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, trace: () => {} },
+  }
+  const clientWith = (requestTimeout: number) =>
+    new s3.S3Client({
+      ...settings,
+      requestHandler: {
+        ...patience,
+        requestTimeout,
+        throwOnRequestTimeout: true,
+        httpAgent: agent,
+        httpsAgent: agent,
+      },
+    })
+  const client = clientWith(patience.requestTimeout)
+  const patient = clientWith(copyLimit)
+
+  /** Makes a request. @returns undefined if there is no such object or upload */
+  async function ask<T>(
+    operation: BucketOperation,
+    request: (abortSignal: { readonly abortSignal: AbortSignal }) => Promise<T>,
+    time = limit,
+  ): Promise<T | undefined> {
+    try {
+      const answer = await request({ abortSignal: AbortSignal.timeout(time) })
+      count(operation, 'success')
+      return answer
+    } catch (error) {
+      if (isMissing(error)) {
+        count(operation, 'success')
+        return undefined
+      }
+      count(operation, 'failure')
+      throw translate(error, place)
+    }
+  }
+  /** Makes a request about something that must be there. */
+  async function require<T>(...request: Parameters<typeof ask<T>>): Promise<T> {
+    const answer = await ask<T>(...request)
+    if (answer !== undefined) return answer
+    throw new FilesUnavailable(`${placeText(place)}: what was being written was removed meanwhile`)
+  }
+
+  async function begin(Key: string): Promise<string> {
+    const { UploadId } = await require('write', options =>
+      client.send(new s3.CreateMultipartUploadCommand({ Bucket, Key }), options))
+    return UploadId ?? ''
+  }
+  async function complete(Key: string, UploadId: string, tags: readonly string[]): Promise<void> {
+    const Parts = tags.map((ETag, at) => ({ ETag, PartNumber: at + 1 }))
+    const command = new s3.CompleteMultipartUploadCommand({
+      ...{ Bucket, Key, UploadId },
+      MultipartUpload: { Parts },
+    })
+    await require('write', options => patient.send(command, options), copyLimit)
+  }
+  async function abort(Key: string, UploadId: string): Promise<void> {
+    await ask('delete', options =>
+      client.send(new s3.AbortMultipartUploadCommand({ Bucket, Key, UploadId }), options),
+    )
+  }
+
+  async function copyInParts(CopySource: string, to: string, size: number): Promise<void> {
+    const UploadId = await begin(to)
+    try {
+      const tags: string[] = []
+      const numbers = Array.from({ length: Math.ceil(size / copyAtOnce) }, (_, at) => at).values()
+      const copyNext = async () => {
+        for (const at of numbers) {
+          const end = Math.min(size, (at + 1) * copyAtOnce) - 1
+          const CopySourceRange = `bytes=${at * copyAtOnce}-${end}`
+          const part = { Bucket, Key: to, UploadId, PartNumber: at + 1, CopySource, CopySourceRange }
+          const command = new s3.UploadPartCopyCommand(part)
+          const { CopyPartResult } = await require('write', options =>
+            patient.send(command, options), copyLimit)
+          tags[at] = CopyPartResult?.ETag ?? ''
+        }
+      }
+      await Promise.all(Array.from({ length: copiesAtOnce }, copyNext))
+      await complete(to, UploadId, tags)
+    } catch (error) {
+      await abort(to, UploadId).catch(() => {})
+      throw error
+    }
+  }
+
+  return {
+    begin,
+    complete,
+    abort,
+    size: async Key => {
+      const found = await ask('read', options =>
+        client.send(new s3.HeadObjectCommand({ Bucket, Key }), options),
+      )
+      return found?.ContentLength
+    },
+    read: async (Key, start, end) => {
+      const command = new s3.GetObjectCommand({ Bucket, Key, Range: `bytes=${start}-${end}` })
+      // The time limit is for the beginning of the answer; its body is read at the pace of a client.
+      const found = await ask('read', () => client.send(command))
+      if (!found) return undefined
+      const total = /\/(\d+)$/.exec(found.ContentRange ?? '')?.[1]
+      return { size: Number(total ?? found.ContentLength), body: found.Body as Readable }
+    },
+    put: async (Key, Body) => {
+      await require('write', options => client.send(new s3.PutObjectCommand({ Bucket, Key, Body }), options))
+    },
+    sendPart: async (Key, UploadId, PartNumber, Body) => {
+      const command = new s3.UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body })
+      const { ETag } = await require('write', options => client.send(command, options))
+      return ETag ?? ''
+    },
+    copy: async (from, to, size) => {
+      const CopySource = `${Bucket}/${from.split('/').map(encodeURIComponent).join('/')}`
+      if (size > copyAtOnce) return copyInParts(CopySource, to, size)
+      const command = new s3.CopyObjectCommand({ Bucket, Key: to, CopySource })
+      await require('write', options => patient.send(command, options), copyLimit)
+    },
+    remove: async keys => {
+      // One by one: servers differ in what they take of the request for several.
+      for (const Key of keys)
+        await ask('delete', options => client.send(new s3.DeleteObjectCommand({ Bucket, Key }), options))
+    },
+    list: async function* (Prefix, MaxKeys = 1000) {
+      for (let ContinuationToken: string | undefined; ; ) {
+        const command = new s3.ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken })
+        const page = await require('list', options => client.send(command, options))
+        yield (page.Contents ?? []).map(({ Key: key = '', LastModified }) => ({
+          ...{ key, modified: LastModified?.getTime() ?? 0 },
+        }))
+        ContinuationToken = page.NextContinuationToken
+        if (ContinuationToken === undefined) return
+      }
+    },
+    uploads: async function* (Prefix) {
+      for (let after = {}; ; ) {
+        const command = new s3.ListMultipartUploadsCommand({ Bucket, Prefix, ...after })
+        const page = await require('list', options => client.send(command, options))
+        yield (page.Uploads ?? []).map(({ Key: key = '', UploadId: upload = '', Initiated }) => ({
+          ...{ key, upload, modified: Initiated?.getTime() ?? 0 },
+        }))
+        if (page.IsTruncated !== true) return
+        after = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }
+      }
+    },
+    sign: (Key, { type, disposition }, expiresIn) =>
+      getSignedUrl(
+        client,
+        new s3.GetObjectCommand({
+          ...{ Bucket, Key },
+          ResponseContentType: type,
+          ResponseContentDisposition: disposition,
+          ResponseCacheControl: 'private, no-cache',
+        }),
+        { expiresIn },
+      ).catch(error => {
+        throw translate(error, place)
+      }),
+  }
+}
+
+/** Only Amazon's regions have to be right; other servers take any. */
+const regionOf = ({ endpoint, region }: BucketPlace): { region?: string } => {
+  const given = region ?? (endpoint === null ? null : (process.env.AWS_REGION ?? 'us-east-1'))
+  return given === null ? {} : { region: given }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(error.name)
+
+/** Errors by which a server says that the settings are wrong. An answer to HEAD has only a status. */
+const wrong: Readonly<Record<string, string>> = {
+  NoSuchBucket: 'there is no such bucket',
+  InvalidAccessKeyId:
+    'the server does not know the access key; see whether the credentials are those of this server',
+  SignatureDoesNotMatch: 'the secret of the access key is wrong',
+  CredentialsProviderError:
+    'there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role',
+  ExpiredToken: 'the credentials have expired',
+  InvalidToken: 'the session token of the credentials is wrong',
+  AccessDenied:
+    'the credentials give no right to this; they must be allowed to list the bucket, and to read, write and delete in it',
+  PermanentRedirect: 'the bucket is in another region; set CARREL_FILES_REGION',
+  AuthorizationHeaderMalformed: 'the region is wrong; set CARREL_FILES_REGION',
+  '301': 'the bucket is in another region; set CARREL_FILES_REGION',
+  '403': 'the credentials are wrong, or give no right to this',
+}
+
+/** Says what is wrong, without the server's message, which may hold parts of credentials. */
+function translate(error: unknown, place: BucketPlace): Error {
+  if (!(error instanceof Error)) return new Error(String(error))
+  const { $metadata, code } = error as Error & {
+    readonly $metadata?: { readonly httpStatusCode?: number }
+    readonly code?: string
+  }
+  const status = $metadata?.httpStatusCode
+  const { endpoint } = place
+  const where = `${placeText(place)}${endpoint === null ? '' : ` at ${endpoint}`}`
+  const known =
+    wrong[error.name] ??
+    wrong[`${status}`] ??
+    (/region/i.test(error.message) ? 'there is no region; set CARREL_FILES_REGION' : undefined)
+  if (known !== undefined && (status === undefined || status < 500))
+    return new MisconfiguredFiles(`${where}: ${known} (${error.name})`, { cause: error })
+  const reason =
+    code ??
+    (error.name === 'TimeoutError' || error.name === 'AbortError' ? 'it does not answer in time' : error.name)
+  return new FilesUnavailable(
+    `${where} can't be used: ${reason}${status === undefined ? '' : ` (status ${status})`}; it is tried again with each request`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { maxBucketFile } from '../config/files-place.ts'
+import { FilesUnavailable, OperatorError } from '../lib/errors.ts'
+import { type Client, createFairQueue } from '../lib/fair-queue.ts'
+import { countPassed } from '../lib/memory.ts'
+import type { Content } from '../model/items.ts'
+import type { BucketClient } from './bucket-client.ts'
+import type { FilesStore } from './files.ts'
+
+/** Size of a part in bytes, the least that S3 takes. All parts but the last have the same. */
+const partSize = 5 * 1024 * 1024
+/** Bytes that an upload holds before it waits for memory for parts, which slow clients would keep from others. */
+const heldAtFirst = 64 * 1024
+/** Maximum number of uploads of an event loop that have memory for parts: 12 times 10 MiB. */
+const maxUploads = 12
+/** Number of buffers that are kept for later uploads. */
+const maxSpare = 4
+
+interface Parts {
+  readonly client: BucketClient
+  readonly store: Pick<FilesStore, 'claimContent'>
+  /** The key of a content. */
+  readonly keyOf: (sha256: string) => string
+  /** Makes a key for an upload whose content is not known yet. */
+  readonly temporaryKey: () => string
+}
+
+/**
+ * Stores contents in a bucket while they arrive (docs/decisions/0080). An upload holds two parts in memory:
+ * one fills while the other is sent. A client that sends slowly holds no connection to the bucket.
+ */
+export function createBucketUploads({ client, store, keyOf, temporaryKey }: Parts) {
+  const queue = createFairQueue({ max: maxUploads, maxWaiting: 200, maxWait: 20_000 })
+  const spare: Buffer[] = []
+  const takeBuffer = () => spare.pop() ?? Buffer.allocUnsafeSlow(partSize)
+  const giveBack = (buffer: Buffer | undefined) => {
+    if (buffer && spare.length < maxSpare) spare.push(buffer)
+  }
+
+  /** Waits until no sweep can delete the content. @returns true if the bucket has it already */
+  async function claim({ sha256, size }: Content): Promise<boolean> {
+    for (let waited = 0; !(await store.claimContent(sha256)); waited += claimPause) {
+      if (waited >= maxClaimWait)
+        throw new FilesUnavailable(`the content ${sha256} is being deleted; try again in some minutes`)
+      await delay(claimPause)
+    }
+    return (await client.size(keyOf(sha256))) === size
+  }
+
+  async function putSmall(content: Content, bytes: Uint8Array): Promise<Content> {
+    if (!(await claim(content))) await client.put(keyOf(content.sha256), bytes)
+    return content
+  }
+
+  /** @param begun bytes that have arrived @param rest those that follow */
+  async function putLarge(begun: readonly Buffer[], rest: AsyncIterator<Buffer>): Promise<Content> {
+    const sum = createHash('sha256')
+    const key = temporaryKey()
+    const tags: string[] = []
+    let buffer = takeBuffer()
+    let other: Buffer | undefined
+    let filled = 0
+    let size = 0
+    let upload: string | undefined
+    let sending: Promise<void> = Promise.resolve()
+    let isComplete = false
+
+    async function flush(): Promise<void> {
+      await sending
+      if (size > maxBucketFile) throw new OperatorError('a file in a bucket may have at most 50,000 MB')
+      upload ??= await client.begin(key)
+      const id = upload
+      const part = buffer.subarray(0, filled)
+      const at = tags.push('') - 1
+      sending = client.sendPart(key, id, at + 1, part).then(tag => {
+        tags[at] = tag
+      })
+      // A failure is thrown when the next part is full.
+      sending.catch(() => {})
+      other ??= takeBuffer()
+      ;[buffer, other] = [other, buffer]
+      filled = 0
+    }
+    async function add(piece: Buffer): Promise<void> {
+      sum.update(piece)
+      size += piece.length
+      for (let at = 0; at < piece.length; ) {
+        // A file of one full part is sent by a single PUT.
+        if (filled === partSize) await flush()
+        const copied = piece.copy(buffer, filled, at)
+        at += copied
+        filled += copied
+      }
+    }
+
+    try {
+      for (const piece of begun) await add(piece)
+      for (let next = await rest.next(); !next.done; next = await rest.next()) {
+        countPassed(next.value.length)
+        await add(next.value)
+      }
+      const content = { sha256: sum.digest('hex'), size }
+      if (upload === undefined) return await putSmall(content, buffer.subarray(0, filled))
+      await flush()
+      await sending
+      if (await claim(content)) return content
+      await client.complete(key, upload, tags)
+      isComplete = true
+      await client.copy(key, keyOf(content.sha256), size)
+      return content
+    } finally {
+      // The memory is used until the last part is sent.
+      await sending.catch(() => {})
+      giveBack(buffer)
+      giveBack(other)
+      // What can't be removed now is left to a sweep.
+      if (isComplete) await client.remove([key]).catch(() => {})
+      else if (upload !== undefined) await client.abort(key, upload).catch(() => {})
+    }
+  }
+
+  return {
+    claim,
+    /** @param from the client that sends the content */
+    put: async (pieces: AsyncIterable<Buffer>, from: Client): Promise<Content> => {
+      const rest = pieces[Symbol.asyncIterator]()
+      try {
+        const begun: Buffer[] = []
+        let held = 0
+        while (held <= heldAtFirst) {
+          const next = await rest.next()
+          if (next.done) {
+            const bytes = Buffer.concat(begun)
+            return await putSmall(
+              { sha256: createHash('sha256').update(bytes).digest('hex'), size: held },
+              bytes,
+            )
+          }
+          // The memory of a piece is used again once the next one is asked for.
+          begun.push(Buffer.from(next.value))
+          held += next.value.length
+        }
+        return await queue.run(from, () => putLarge(begun, rest))
+      } finally {
+        await rest.return?.()
+      }
+    },
+  }
+}
+
+/** Pause in ms between two looks at a content that is being deleted, and maximum time in ms to wait for it. */
+const claimPause = 200
+const maxClaimWait = 10_000

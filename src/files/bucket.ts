@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { type BucketPlace, placeText } from '../config/files-place.ts'
+import { StoreUnavailable } from '../lib/errors.ts'
+import { nobody } from '../lib/fair-queue.ts'
+import { isLeftOver, processIdInName } from '../lib/process-ids.ts'
+import { type CountRequest, createBucketClient } from './bucket-client.ts'
+import { openObject } from './bucket-read.ts'
+import { createBucketUploads } from './bucket-upload.ts'
+import type { Files, FilesStore, SweepReport } from './files.ts'
+import { chunksOf, openedFile } from './opened.ts'
+import { claimFiles, clearRestored, markRestoring, OtherStore, type OwnedPlace, takeOver } from './owner.ts'
+
+/** Time in ms after which what a program of another machine was writing counts as left over. */
+const day = 24 * 60 * 60 * 1000
+/** Time in ms after which this holds for a program of this machine that has ended. */
+const quiet = 60_000
+/** Time in ms between two looks for leftovers by the housekeeping of a node, which cost requests. */
+const lookInterval = 10 * 60 * 1000
+/** Time in ms for which an answer to `require` holds: probes may come every second. */
+const checkedFor = 5_000
+/** Time in ms between two renewals of a pause, which lasts for an hour. */
+const renewal = 5 * 60 * 1000
+/** Time in seconds for which a signed address is valid (F6). */
+const signedFor = 60
+const namesAtOnce = 500
+
+/** Files in a bucket (docs/decisions/0080). @param count counts requests, for metrics */
+export function openBucket(place: BucketPlace, store: FilesStore, count: CountRequest): Files {
+  const { prefix } = place
+  const client = createBucketClient(place, count)
+  const incoming = `${prefix}incoming/`
+  const keyOf = (sha256: string) => `${prefix}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`
+  /** The SHA-256 in the key of a content; undefined for other keys. */
+  const nameIn = (key: string) =>
+    /^[0-9a-f]{2}\/[0-9a-f]{2}\/([0-9a-f]{64})$/.exec(key.slice(prefix.length))?.[1]
+  const temporaryKey = () => `${incoming}${randomUUID()}.${processIdInName()}`
+  const uploads = createBucketUploads({ client, store, keyOf, temporaryKey })
+  const owned = ownedBucket()
+  let checked: { readonly at: number; readonly check: Promise<void> } | undefined
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  function ownedBucket(): OwnedPlace {
+    const key = `${prefix}store`
+    return {
+      place: placeText(place),
+      owner: async () => {
+        const found = await client.read(key, 0, 1023)
+        if (!found) return undefined
+        return Buffer.concat(await found.body.toArray())
+          .toString()
+          .trim()
+      },
+      setOwner: text => client.put(key, Buffer.from(`${text}\n`)),
+      // Keys come in their order, and those of contents before all others.
+      hasContents: async () => {
+        for await (const [one] of client.list(prefix, 1))
+          return one !== undefined && nameIn(one.key) !== undefined
+        return false
+      },
+      has: async sha256 => (await client.size(keyOf(sha256))) !== undefined,
+      clear: async () => {
+        for await (const page of client.list(prefix))
+          await client.remove(
+            page.map(one => one.key).filter(one => nameIn(one) !== undefined || one.startsWith(incoming)),
+          )
+        await client.remove([key])
+      },
+    }
+  }
+
+  async function clearIncoming(now = Date.now()): Promise<number> {
+    let removed = 0
+    const isOld = (key: string, modified: number) =>
+      now - modified > (key.startsWith(incoming) && isLeftOver(key) ? quiet : day)
+    for await (const page of client.list(incoming))
+      for (const { key, modified } of page)
+        if (isOld(key, modified)) {
+          await client.remove([key])
+          removed++
+        }
+    for await (const page of client.uploads(prefix))
+      for (const { key, modified, upload } of page)
+        if (isOld(key, modified)) {
+          await client.abort(key, upload)
+          removed++
+        }
+    await store.forgetClaims()
+    return removed
+  }
+
+  async function sweep(progress: (share: number) => void = () => {}, now = Date.now()): Promise<SweepReport> {
+    if (!(await claimFiles(owned, store))) throw new OtherStore(owned.place)
+    const report = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: await clearIncoming(now) }
+    const ahead = now - Date.now()
+    for await (const page of client.list(prefix, namesAtOnce)) {
+      const names = page.flatMap(({ key }) => nameIn(key) ?? [])
+      const last = names.at(-1)
+      if (last === undefined) continue
+      progress(Number.parseInt(last.slice(0, 4), 16) / 65_536)
+      const { deleted, ...counts } = await store.sweepContents(names, ahead)
+      // Until `endDeletion`, no upload relies on them.
+      await client.remove(deleted.map(keyOf))
+      await store.endDeletion(deleted)
+      report.setAside += counts.setAside
+      report.broughtBack += counts.broughtBack
+      report.deleted += deleted.length
+    }
+    return report
+  }
+
+  async function check(): Promise<void> {
+    for await (const page of client.list(prefix, 1))
+      if (page.length > 0 || (await store.contents('', 1)).length === 0) return
+    throw new StoreUnavailable(
+      `${owned.place} has no files: see whether CARREL_FILES names the right bucket and prefix, or restore it from a backup; nothing needs a restart`,
+    )
+  }
+
+  const keepOpened: Files['keepOpened'] = source => uploads.put(chunksOf(source), nobody)
+  const keep = async (path: string) => {
+    const source = await openedFile(await open(path))
+    try {
+      return await keepOpened(source)
+    } finally {
+      await source.close()
+    }
+  }
+  return {
+    place: owned.place,
+    keep,
+    keepOpened,
+    // The upload's folder removes its file.
+    adopt: keep,
+    receive: (pieces, from = nobody) => uploads.put(pieces, from),
+    holds: content => uploads.claim(content),
+    open: (sha256, first) => openObject(client, keyOf(sha256), first),
+    pathInPlace: async () => undefined,
+    sign: ({ sha256 }, headers) => client.sign(keyOf(sha256), headers, signedFor),
+    claim: () => claimFiles(owned, store),
+    takeOver: () => takeOver(owned, store),
+    markRestoring: into => markRestoring(owned, into),
+    clearRestored: into => clearRestored(owned, into),
+    sweep,
+    clearIncoming: async now => {
+      if (now === undefined && Date.now() - lookedAt < lookInterval) return 0
+      lookedAt = Date.now()
+      return clearIncoming(now)
+    },
+    pauseSweeps: async () => {
+      const name = randomUUID()
+      await store.pauseDeletions(name, false)
+      const renew = () => void store.pauseDeletions(name, false).catch(() => {})
+      const renewing = setInterval(renew, renewal).unref()
+      return async () => {
+        clearInterval(renewing)
+        await store.pauseDeletions(name, true)
+      }
+    },
+    require: () => {
+      const now = performance.now()
+      if (!checked || now - checked.at > checkedFor) checked = { at: now, check: check() }
+      return checked.check
+    },
+  }
+}
