@@ -19,8 +19,9 @@ const quiet = 60_000
 const lookInterval = 10 * 60 * 1000
 /** Time in ms for which an answer to `require` holds: probes may come every second. */
 const checkedFor = 5_000
-/** Time in ms between two renewals of a pause, which lasts for an hour. */
+/** Time in ms between two renewals of a pause, and for which a pause holds that isn't renewed. */
 const renewal = 5 * 60 * 1000
+const heldFor = 60 * 60 * 1000
 /** Time in seconds for which a signed address is valid (F6). */
 const signedFor = 60
 const namesAtOnce = 500
@@ -30,6 +31,8 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   const { prefix } = place
   const client = createBucketClient(place, count)
   const incoming = `${prefix}incoming/`
+  /** Begins the keys of objects that keep sweeps from deleting while a backup reads contents, as in a folder. */
+  const held = `${incoming}held-`
   const keyOf = (sha256: string) => `${prefix}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`
   /** The SHA-256 in the key of a content; undefined for other keys. */
   const nameIn = (key: string) =>
@@ -89,6 +92,12 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     return removed
   }
 
+  async function isPaused(now: number): Promise<boolean> {
+    for await (const page of client.list(held))
+      if (page.some(({ modified }) => now - modified <= heldFor)) return true
+    return false
+  }
+
   async function sweep(progress: (share: number) => void = () => {}, now = Date.now()): Promise<SweepReport> {
     if (!(await claimFiles(owned, store))) throw new OtherStore(owned.place)
     const report = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: await clearIncoming(now) }
@@ -98,6 +107,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
       const last = names.at(-1)
       if (last === undefined) continue
       progress(Number.parseInt(last.slice(0, 4), 16) / 65_536)
+      if (await isPaused(now)) break
       const { deleted, ...counts } = await store.sweepContents(names, ahead)
       // Until `endDeletion`, no upload relies on them.
       await client.remove(deleted.map(keyOf))
@@ -148,13 +158,17 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
       return clearIncoming(now)
     },
     pauseSweeps: async () => {
-      const name = randomUUID()
-      await store.pauseDeletions(name, false)
-      const renew = () => void store.pauseDeletions(name, false).catch(() => {})
-      const renewing = setInterval(renew, renewal).unref()
+      const hold = `${held}${randomUUID()}`
+      const write = () => client.put(hold, new Uint8Array())
+      await write()
+      let renewed: Promise<void> = Promise.resolve()
+      const renewing = setInterval(() => {
+        renewed = write().catch(() => {})
+      }, renewal).unref()
       return async () => {
         clearInterval(renewing)
-        await store.pauseDeletions(name, true)
+        await renewed
+        await client.remove([hold])
       }
     },
     require: () => {

@@ -91,11 +91,6 @@ export interface Repository {
    */
   claimContent(sha256: string): Promise<boolean>
   /**
-   * Keeps sweeps from deleting any content for an hour, such as those that a backup reads.
-   * @param name that of what pauses them @param isOver true to end that
-   */
-  pauseDeletions(name: string, isOver: boolean): Promise<void>
-  /**
    * Notes which of these contents of a bucket are unused, and marks those that have been unused for an hour as
    * being deleted: nothing uses them any more until `endDeletion` or ten minutes later.
    * @param ahead time in ms by which the sweep's clock is ahead of the store's

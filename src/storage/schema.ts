@@ -415,7 +415,7 @@ export const recordEvents = `
 
 /** Version 6: returns the table of contents that uploads and sweeps of a bucket speak of (docs/decisions/0080). */
 export const contentClaims = (text: string, integer: string, end = ')'): string => `
-  -- state: claimed, unused, deleted or paused. until: in ms since 1970, by the store's clock.
+  -- state: claimed, unused or deleted. until: in ms since 1970, by the store's clock.
   CREATE TABLE content_claim (
     sha256 ${text} PRIMARY KEY,
     state ${text} NOT NULL,

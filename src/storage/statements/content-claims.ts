@@ -14,7 +14,7 @@ const forgotten = 7 * 24 * hour
 /**
  * What uploads and sweeps tell each other about contents in a bucket, which can't be renamed
  * (docs/decisions/0080). A content has one row at most: `claimed` by an upload, found `unused` by a sweep,
- * or being `deleted`. Rows of the state `paused` keep all contents.
+ * or being `deleted`.
  */
 export const contentClaims = {
   reads: {},
@@ -26,11 +26,6 @@ export const contentClaims = {
         WHERE content_claim.state <> 'deleted' OR content_claim.until <= excluded.until - ${hour}`
       return (yield* insertAll('content_claim', [claim], unless)) > 0
     },
-    *pauseDeletions(name, isOver) {
-      const row = { sha256: `paused by ${name}`, state: 'paused', until: (yield* clock()) + hour }
-      if (isOver) yield* run('DELETE FROM content_claim WHERE sha256 = $1', row.sha256)
-      else yield* insertAll('content_claim', [row], '(sha256) DO UPDATE SET until = excluded.until')
-    },
     *sweepContents(sha256, ahead) {
       const now = (yield* clock()) + ahead
       const inUse = yield* hashes('SELECT DISTINCT sha256 FROM bitstream WHERE sha256 = ANY($1)', sha256)
@@ -39,23 +34,16 @@ export const contentClaims = {
         [...inUse],
       )
       const unused = sha256.filter(one => !inUse.has(one)).toSorted()
-      const paused = yield* rows(
-        "SELECT 1 FROM content_claim WHERE state = 'paused' AND until > $1 LIMIT 1",
+      // A bitstream that was added since the first statement has claimed its content before.
+      const deleted = yield* hashes(
+        `UPDATE content_claim SET state = 'deleted', until = $2 WHERE sha256 = ANY($1)
+           AND state IN ('unused', 'deleted') AND until <= $3
+           AND NOT EXISTS (SELECT 1 FROM bitstream WHERE bitstream.sha256 = content_claim.sha256)
+         RETURNING sha256`,
+        unused,
+        now + deletion,
         now,
       )
-      // A bitstream that was added since the first statement has claimed its content before.
-      const deleted =
-        paused.length > 0
-          ? new Set<string>()
-          : yield* hashes(
-              `UPDATE content_claim SET state = 'deleted', until = $2 WHERE sha256 = ANY($1)
-                 AND state IN ('unused', 'deleted') AND until <= $3
-                 AND NOT EXISTS (SELECT 1 FROM bitstream WHERE bitstream.sha256 = content_claim.sha256)
-               RETURNING sha256`,
-              unused,
-              now + deletion,
-              now,
-            )
       const setAside = yield* insertAll(
         'content_claim',
         unused.map(one => ({ sha256: one, state: 'unused', until: now + hour })),
@@ -70,7 +58,7 @@ export const contentClaims = {
     *forgetClaims() {
       const now = yield* clock()
       yield* run(
-        "DELETE FROM content_claim WHERE until <= $1 AND (state IN ('claimed', 'paused') OR until <= $2)",
+        "DELETE FROM content_claim WHERE until <= $1 AND (state = 'claimed' OR until <= $2)",
         now,
         now - forgotten,
       )
@@ -78,7 +66,7 @@ export const contentClaims = {
   },
 } satisfies SomeOf<Pick<Repository, ClaimMethod>>
 
-type ClaimMethod = 'claimContent' | 'pauseDeletions' | 'sweepContents' | 'endDeletion' | 'forgetClaims'
+type ClaimMethod = 'claimContent' | 'sweepContents' | 'endDeletion' | 'forgetClaims'
 
 function* hashes(...query: Parameters<typeof rows>): Change<ReadonlySet<string>> {
   return new Set((yield* rows<{ sha256: string }>(...query)).map(({ sha256 }) => sha256))
