@@ -152,6 +152,11 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     markRestoring: into => markRestoring(owned, into),
     clearRestored: into => clearRestored(owned, into),
     sweep,
+    remove: async sha256 => {
+      const wasThere = await owned.has(sha256)
+      if (wasThere) await client.remove([keyOf(sha256)])
+      return wasThere
+    },
     clearIncoming: async now => {
       if (now === undefined && Date.now() - lookedAt < lookInterval) return 0
       lookedAt = Date.now()
