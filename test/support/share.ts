@@ -47,7 +47,7 @@ const onPostgres = [
   'property/{audiences,order,people-search,queries,query-audiences,samples}',
   'storage/{match-on-records,plans-*,rows-*,text-search,unseen-rows}',
   // Imported records are files in one engine and tables in the other, which reads short pages together.
-  'property/changes',
+  'property/{changes,snapshots}',
   'contract/short-pages',
   // Writers at once are kept apart by the lock of one database and by the one writer of the other.
   'contract/{entity-fields,record-constraints}',

@@ -126,6 +126,7 @@ interface Asked {
   readonly headers?: Readonly<Record<string, string>>
   /** Parameters sent as a form. */
   readonly form?: URLSearchParams | undefined
+  readonly body?: string
 }
 
 /** Keeps connections open for reuse, because `fetch` would cost more than the service. */
@@ -133,10 +134,10 @@ const agent = new Agent({ keepAlive: true })
 
 /** Sends a request, and reads the whole answer. */
 export async function ask({ address }: Service, path: string, asked: Asked = {}): Promise<Answered> {
-  const { method = 'GET', form } = asked
+  const { method = 'GET', form, body } = asked
   const type = form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}
   const sent = request(address + path, { agent, method, headers: { ...type, ...asked.headers } })
-  sent.end(form?.toString())
+  sent.end(form?.toString() ?? body)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) }
 }
