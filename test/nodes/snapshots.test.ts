@@ -6,7 +6,7 @@ import type { RecordEntity } from '../../src/storage/entities.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { importText, ndjson } from '../support/data/imports.ts'
 import { recordPath } from '../support/data/record-writes.ts'
-import { adminOf, ask, bearer, startNodes } from '../support/service/nodes.ts'
+import { type Answered, adminOf, ask, bearer, startNodes } from '../support/service/nodes.ts'
 import type { Service } from '../support/service/service.ts'
 
 test('Q35 a snapshot that one node gives is read on another, while all of them write and fold', async t => {
@@ -41,8 +41,8 @@ test('Q35 a snapshot that one node gives is read on another, while all of them w
   }
   for (let n = 0; n < 24; n++) {
     const here: Service = n % 2 === 0 ? one : other
-    const there = here === one ? other : one
-    const { text, headers } = await ask(here, listPath('works', order))
+    const there: Service = here === one ? other : one
+    const { text, headers }: Answered = await ask(here, listPath('works', order))
     const snapshot = String(headers['x-snapshot'])
     taken.push({ snapshot, text })
     assert.equal(await read(there, snapshot), text)
