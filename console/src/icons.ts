@@ -55,6 +55,7 @@ export {
   Pencil,
   Play,
   Plus,
+  Printer,
   Quote,
   RotateCw,
   ScrollText,

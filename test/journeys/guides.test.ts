@@ -8,7 +8,7 @@ import { everybody, putItem } from '../support/data/repository.ts'
 import { identity } from '../support/providers/certificates.ts'
 import { startSmtpCatcher } from '../support/providers/smtp-catcher.ts'
 import { type Engine, runSqlIn } from '../support/service/engines.ts'
-import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { passwordOf, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** A guide in docs/how-to/, followed from beginning to end in one shell. */
 
@@ -283,6 +283,15 @@ test "$(from 10.1.2.3) $(from '[2001:db8::7]:4000') $(from 10.9.1.1) $(from 192.
           ['"new_password": "…"', '"new_password": "four quiet rivers"'],
         ],
       },
+    ],
+    least: 3,
+  },
+  'second-factor': {
+    prepare: service => service.addEperson('ruth@example.org'),
+    before: `API=${shownAddress}/api; PASSWORD='${passwordOf('ruth@example.org')}'\n`,
+    steps: [
+      { at: 'CARREL_SECOND_FACTOR', by: '(set -a; . $BLOCK; carrel eperson list)' },
+      { at: '-d totp=123456', before: 'set -o pipefail' },
     ],
     least: 3,
   },

@@ -90,6 +90,8 @@ export const everybody = {
   /** Ways to log in. A provider has the name that its operator gave it. */
   method: {
     password: { en: 'password', de: 'Passwort' },
+    'two-factor': { en: 'password and second factor', de: 'Passwort und zweiter Faktor' },
+    passkey: { en: 'passkey', de: 'Passkey' },
     ldap: { en: 'password', de: 'Passwort' },
     'command-line': { en: 'command line', de: 'Kommandozeile' },
     'access-token': { en: 'access token', de: 'Zugriffstoken' },
@@ -115,17 +117,17 @@ export const everybody = {
     logout: { en: 'Log out', de: 'Abmelden' },
     'short-lived-token': { en: 'Issue a short-lived token', de: 'Kurzlebiges Token ausstellen' },
     'session.end': { en: 'End a session', de: 'Sitzung beenden' },
+    'factor.ask': { en: 'Ask for the second factor', de: 'Zweiten Faktor verlangen' },
+    'factor.add': { en: 'Add a second factor', de: 'Zweiten Faktor hinzufügen' },
+    'factor.change': { en: 'Rename a second factor', de: 'Zweiten Faktor umbenennen' },
+    'factor.remove': { en: 'Remove a second factor', de: 'Zweiten Faktor entfernen' },
+    'factor.reset': { en: 'Reset the second factor', de: 'Zweiten Faktor zurücksetzen' },
+    'factor.codes': { en: 'Renew recovery codes', de: 'Wiederherstellungscodes erneuern' },
+    'factor.recover': { en: 'Use a recovery code', de: 'Wiederherstellungscode benutzen' },
     'token.add': { en: 'Make an access token', de: 'Zugriffstoken erzeugen' },
     'token.revoke': { en: 'Revoke an access token', de: 'Zugriffstoken widerrufen' },
     'on-behalf-of': { en: 'Act on behalf of a person', de: 'In Vertretung handeln' },
     registration: { en: 'Register by email', de: 'Per E-Mail registrieren' },
-    'factor.ask': { en: 'Ask for a second factor', de: 'Nach einem zweiten Faktor fragen' },
-    'factor.add': { en: 'Add a second factor', de: 'Zweiten Faktor hinzufügen' },
-    'factor.change': { en: 'Rename a second factor', de: 'Zweiten Faktor umbenennen' },
-    'factor.remove': { en: 'Remove a second factor', de: 'Zweiten Faktor entfernen' },
-    'factor.reset': { en: 'Reset second factors', de: 'Zweite Faktoren zurücksetzen' },
-    'factor.codes': { en: 'Replace recovery codes', de: 'Wiederherstellungscodes ersetzen' },
-    'factor.recover': { en: 'Use a recovery code', de: 'Wiederherstellungscode verwenden' },
     'eperson.add': { en: 'Add a person', de: 'Person hinzufügen' },
     'eperson.change': { en: 'Change a person', de: 'Person ändern' },
     'eperson.enable': { en: 'Enable an account', de: 'Konto freigeben' },
@@ -219,6 +221,14 @@ export const everybody = {
       de: 'Der Anbieter der Einmalanmeldung antwortet nicht',
     },
     'login-failed': { en: 'The login failed', de: 'Die Anmeldung ist gescheitert' },
+    'second-factor-required': {
+      en: 'The second factor is missing, or wrong',
+      de: 'Der zweite Faktor fehlt oder ist falsch',
+    },
+    'second-factor-enrolment-required': {
+      en: 'Your account needs a second factor',
+      de: 'Ihr Konto braucht einen zweiten Faktor',
+    },
     'logins-closed': {
       en: 'Only administrators can log in at the moment',
       de: 'Zurzeit können sich nur Administratoren anmelden',
@@ -253,6 +263,14 @@ export const everybody = {
       de: 'Für diese Person dürfen Sie nicht handeln',
     },
     'wrong-password': { en: 'The current password is wrong', de: 'Das bisherige Passwort ist falsch' },
+    'proof-refused': {
+      en: 'The proof that it is you is missing, or wrong',
+      de: 'Der Nachweis, dass Sie es sind, fehlt oder ist falsch',
+    },
+    'second-factor-missing': {
+      en: 'Log out, and in again with your second factor',
+      de: 'Melden Sie sich ab und mit Ihrem zweiten Faktor wieder an',
+    },
     'access-denied': { en: 'You may not do this', de: 'Das dürfen Sie nicht' },
     'not-found': { en: 'There is nothing here', de: 'Hier ist nichts' },
     'unknown-entity': {
@@ -293,6 +311,10 @@ export const everybody = {
     },
     'patch-refused': { en: 'The change can’t be made', de: 'Die Änderung lässt sich nicht machen' },
     'change-refused': { en: 'The change is refused', de: 'Die Änderung wird abgelehnt' },
+    'factor-refused': {
+      en: 'The second factor can’t be taken',
+      de: 'Der zweite Faktor kann nicht angenommen werden',
+    },
     'access-token-refused': {
       en: 'The access token is not for this',
       de: 'Das Zugriffstoken ist nicht dafür',
@@ -363,6 +385,7 @@ export const administration = {
   /** Beginnings of the names of events. */
   topic: {
     session: { en: 'Sessions', de: 'Sitzungen' },
+    factor: { en: 'Second factors', de: 'Zweite Faktoren' },
     token: { en: 'Access tokens', de: 'Zugriffstoken' },
     eperson: { en: 'People', de: 'Personen' },
     agreement: { en: 'The agreement', de: 'Zustimmung' },

@@ -189,6 +189,13 @@ export function ProblemView({
 export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.Element | null => {
   if (problem === undefined) return null
   if (problem instanceof CarrelNetworkError) return <Notice tone="warn">{t('offline.help')}</Notice>
+  // The browser's own words for a passkey that was declined are for developers.
+  if (problem instanceof DOMException && /^(InvalidState|NotAllowed)Error$/.test(problem.name))
+    return (
+      <Notice tone="warn">
+        {t(problem.name === 'InvalidStateError' ? 'passkey.known' : 'passkey.stopped')}
+      </Notice>
+    )
   return (
     <Notice tone="bad">
       {problem instanceof CarrelProblem && language.value !== 'en' && (

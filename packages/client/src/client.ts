@@ -2,48 +2,24 @@ import type { Routes, Schemas } from './api.ts'
 import { type HalList, listOf } from './hal.ts'
 import { canBeExact, exactly } from './json.ts'
 import { type LoginMethod, methodsIn } from './login-methods.ts'
+import type { Options } from './options.ts'
 import { CarrelProblem } from './problem.ts'
 import type { Json } from './query.ts'
 import { type Description, Entity, type Query, queryOf } from './records.ts'
 import { type Ask, type Element, pathIn, type Request, read } from './routes.ts'
+import {
+  type AskFactor,
+  askPasskey,
+  type Factor,
+  type FactorName,
+  fieldsOf,
+  type Passkey,
+  type PasskeyOptions,
+  type PasskeyPurpose,
+} from './second-factor.ts'
 import { bearer, type Session, type SessionListener, Sessions } from './session.ts'
-import { openStorage, type TokenStorage } from './storage.ts'
-import { type Retries, type Send, Transport } from './transport.ts'
-
-export interface Options {
-  /** The storage of the token; `memory` by default. */
-  readonly storage?: 'memory' | 'session' | 'local' | TokenStorage
-  /** An access token, or an existing login token. */
-  readonly token?: string
-  /**
-   * Called once when the session has ended and a new login is needed. It may show a form and call `login`.
-   * Requests that need the login wait until it returns, and fail with `session-over` if there is no session
-   * then.
-   */
-  readonly onLoginNeeded?: () => unknown
-  /** Time in seconds before a token expires at which it is renewed; 300 by default. */
-  readonly refreshAhead?: number
-  /** Renews the token even while no requests are made, so that an open page stays logged in. */
-  readonly keepAlive?: boolean
-  /** false keeps the session of this client from being shared with other tabs. */
-  readonly shared?: boolean
-  /**
-   * Limits for repeating requests after 429 and 503. The default is three times, with pauses of up to 10
-   * seconds.
-   */
-  readonly retries?: Partial<Retries>
-  /** The service's CARREL_QUERY_BASE if it is not the default. */
-  readonly queryBase?: string
-  /** The service's CARREL_CSRF_HEADER if it is not the default. */
-  readonly csrfHeader?: string
-  readonly fetch?: typeof fetch
-  /**
-   * true reads integers beyond Number.MAX_SAFE_INTEGER as BigInt, with all their digits. Otherwise they are
-   * rounded to the nearest number. This needs an engine with JSON.rawJSON: Node 22, or a browser of 2025 or
-   * later.
-   */
-  readonly bigint?: boolean
-}
+import { openStorage } from './storage.ts'
+import { type Send, Transport } from './transport.ts'
 
 export type Status = Schemas['Status']
 
@@ -131,13 +107,51 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
     return this.#sessions.listen(listener)
   }
 
-  /** @throws CarrelProblem `login-failed`; `too-many-attempts` with `retryAfter` */
+  /**
+   * @param options `secondFactor` is asked once, if the password was right and a second factor is enrolled
+   * @throws CarrelProblem `login-failed`; `too-many-attempts` with `retryAfter`; `second-factor-required` if
+   * there was no answer, or a wrong one; `second-factor-enrolment-required` if one has to be enrolled first
+   */
   async login(
     user: string,
     password: string,
-    { signal }: { readonly signal?: AbortSignal } = {},
+    { signal, secondFactor }: { readonly signal?: AbortSignal; readonly secondFactor?: AskFactor } = {},
   ): Promise<void> {
-    await this.#sessions.logIn({ body: new URLSearchParams({ user, password }), signal })
+    try {
+      await this.#sessions.logIn({ body: new URLSearchParams({ user, password }), signal })
+    } catch (error) {
+      if (!(error instanceof CarrelProblem) || error.code !== 'second-factor-required') throw error
+      const { ticket, factors } = error.members as { ticket: string; factors: readonly FactorName[] }
+      const factor = await secondFactor?.({ factors, passkey: () => this.passkey({ ticket }, { signal }) })
+      if (!factor) throw error
+      await this.loginByTicket(ticket, factor, { signal })
+    }
+  }
+
+  /**
+   * Goes on with a login. The member `ticket` of `second-factor-required` stands for the password; the ticket
+   * of a finished enrolment needs no factor.
+   */
+  async loginByTicket(
+    ticket: string,
+    factor?: Factor,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    await this.#sessions.logIn({ body: new URLSearchParams({ ticket, ...fieldsOf(factor) }), signal })
+  }
+
+  /** Logs in with a passkey that stands alone, without a name and a password. */
+  async loginByPasskey(options?: PasskeyOptions): Promise<void> {
+    const factor = await this.passkey({}, options)
+    await this.#sessions.logIn({ body: new URLSearchParams(fieldsOf(factor)), signal: options?.signal })
+  }
+
+  /**
+   * Asks the browser for a passkey.
+   * @throws DOMException if the user declines, or there is none
+   */
+  async passkey(purpose: PasskeyPurpose, options?: PasskeyOptions): Promise<Passkey> {
+    return askPasskey(this, purpose, options)
   }
 
   /**

@@ -4,11 +4,11 @@ export {
   type AnyEntities,
   Client,
   createClient,
-  type Options,
   type Status,
 } from './client.ts'
 export type { HalList, HalPage } from './hal.ts'
 export type { LoginMethod } from './login-methods.ts'
+export type { Options } from './options.ts'
 export { CarrelNetworkError, CarrelProblem, type Code } from './problem.ts'
 export type {
   Column,
@@ -23,6 +23,15 @@ export type {
 } from './query.ts'
 export type { Description, Entity, Found, Page, Precondition, Query } from './records.ts'
 export type { Request } from './routes.ts'
+export type {
+  AskFactor,
+  Factor,
+  FactorName,
+  Passkey,
+  PasskeyOptions,
+  PasskeyPurpose,
+  SecondStep,
+} from './second-factor.ts'
 export type { Session, SessionListener } from './session.ts'
 export type { Changed, Operation, RecordEvent, Together, Write } from './several.ts'
 export type { TokenStorage } from './storage.ts'

@@ -1,8 +1,8 @@
 /** A method to log in. */
 export interface LoginMethod {
-  /** `password`, or the scheme of a provider. */
+  /** `password`, `webauthn` for passkeys that need no password, or the scheme of a provider. */
   readonly scheme: string
-  /** The address to which the browser has to go; undefined for passwords. */
+  /** The address to which the browser has to go; undefined for passwords and passkeys. */
   readonly location?: string
 }
 
@@ -13,7 +13,8 @@ export interface LoginMethod {
 export function methodsIn(header: string, returnTo: string | undefined): readonly LoginMethod[] {
   return [...header.matchAll(/([\w-]+)((?:\s*,?\s*[\w-]+="[^"]*")+)/g)].map(([, scheme = '', rest = '']) => {
     const [, location] = /location="([^"]*)"/.exec(rest) ?? []
-    if (location === undefined) return { scheme }
+    // Challenges for a passkey come from its location, which no browser visits.
+    if (location === undefined || scheme === 'webauthn') return { scheme }
     const address = new URL(location)
     if (returnTo !== undefined) address.searchParams.set('redirectUrl', returnTo)
     return { scheme, location: address.href }

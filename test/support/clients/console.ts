@@ -102,7 +102,7 @@ export async function openDesk(
       await open('login')
       await page.getByLabel('Email address').fill(email)
       await page.getByLabel('Password', { exact: true }).fill(passwordOf(email))
-      await page.getByRole('main').getByRole('button', { name: 'Log in' }).click()
+      await page.getByRole('main').getByRole('button', { name: 'Log in', exact: true }).click()
       await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
       await settled(page)
     },

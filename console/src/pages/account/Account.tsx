@@ -11,6 +11,8 @@ import { save } from '../../parts/save.ts'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { type Eperson, isAdministrator } from '../../session.ts'
 import { useTimeLeft } from '../../shell/SessionEnd.tsx'
+import { FactorsSection } from './Factors.tsx'
+import { loadFactors } from './factors.ts'
 import { PasswordForm } from './PasswordForm.tsx'
 import { ProfileForm } from './ProfileForm.tsx'
 import './account.css'
@@ -28,6 +30,7 @@ const Account = (): JSX.Element => (
             <ProfileForm key={person.uuid} person={person} />
           </section>
           <PasswordForm key={`${person.uuid} password`} person={person} />
+          <FactorsSection key={`${person.uuid} factors`} />
           <section class="section">
             <h2>{t('account.data')}</h2>
             <p class="prose soft">{t('account.data.what')}</p>
@@ -105,14 +108,15 @@ async function personalData({ uuid }: Eperson): Promise<object> {
     return list
   }
   const condition = JSON.stringify(uuid)
-  const [profile, groups, sessions, tokens, events] = await Promise.all([
+  const [profile, groups, sessions, tokens, factors, events] = await Promise.all([
     client.get(`/api/eperson/epersons/${uuid}`),
     all(`/api/eperson/epersons/${uuid}/groups`),
     all('/api/authn/sessions').catch(() => []),
     all('/api/authn/tokens').catch(() => []),
+    loadFactors().catch(() => null),
     client.get(pathOf(), {
       query: { query: `audit_events { eperson = ${condition} or actor = ${condition} order by id desc }` },
     }),
   ])
-  return { made: new Date().toISOString(), profile, groups, sessions, tokens, events }
+  return { made: new Date().toISOString(), profile, groups, sessions, tokens, factors, events }
 }

@@ -1,13 +1,17 @@
+import type { Factor, FactorName } from '@carrel/client'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { CarrelProblem, client } from '../../api.ts'
 import { formatDuration, t } from '../../i18n/i18n.ts'
-import { Eye, EyeOff, LogIn } from '../../icons.ts'
+import { Eye, EyeOff, KeyRound, LogIn } from '../../icons.ts'
+import { useFactor } from '../../parts/FactorFields.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
+import { Lazy } from '../../parts/Lazy.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { login } from '../../session.ts'
+import type { Finished } from '../account/factors.ts'
 import './login.css'
 
 interface Parts {
@@ -18,15 +22,66 @@ interface Parts {
   readonly email?: string
 }
 
-/** A login by password or at a provider, depending on the service. */
+/** What a login lacks, although its password was right. The ticket stands for the password. */
+type Missing =
+  | { readonly kind: 'factor'; readonly ticket: string; readonly factors: readonly FactorName[] }
+  | { readonly kind: 'enrolment'; readonly ticket: string }
+
+function missingIn(error: unknown): Missing | undefined {
+  if (!(error instanceof CarrelProblem)) return undefined
+  const { ticket, factors } = error.members as { ticket?: string; factors?: readonly FactorName[] }
+  if (ticket === undefined) return undefined
+  return factors ? { kind: 'factor', ticket, factors } : { kind: 'enrolment', ticket }
+}
+
+/**
+ * A login by password, with a second step if one is enrolled or demanded, by passkey, or at a provider,
+ * depending on the service.
+ */
 export function LoginForm({ returnTo, onDone, email: known = '' }: Parts): JSX.Element {
   const { value: ways } = useLoad(() => client.loginMethods(returnTo), [returnTo])
+  const [missing, setMissing] = useState<Missing>()
+  const [email, setEmail] = useState(known)
+  const [isOver, setOver] = useState(false)
+  /** Goes on to what the login lacks. Fails if that was asked for already, or if it lacks nothing. */
+  const attempt = async (work: () => Promise<void>) => {
+    try {
+      await work()
+      onDone?.()
+    } catch (error) {
+      const next = missingIn(error)
+      // The ticket of the step has ended.
+      const isLost = missing !== undefined && !next && hasStatus(error, 401)
+      setOver(isLost)
+      if (next || isLost) setMissing(next)
+      if (!next || missing) throw error
+    }
+  }
+  if (missing?.kind === 'factor')
+    return <SecondStep missing={missing} attempt={attempt} onBack={() => setMissing(undefined)} />
+  if (missing)
+    return (
+      <div class="stack">
+        <Notice>{t('login.enrol')}</Notice>
+        <Lazy
+          load={loadEnrol}
+          with={{
+            kinds: canMakePasskeys() ? (['passkey', 'totp'] as const) : (['totp'] as const),
+            by: { ticket: missing.ticket },
+            onDone: ({ ticket = '' }: Finished) => attempt(() => client.loginByTicket(ticket)),
+          }}
+        />
+      </div>
+    )
   const providers = ways?.filter(({ location }) => location !== undefined) ?? []
   const byPassword = ways?.some(({ scheme }) => scheme === 'password') ?? true
+  const byPasskey = ways?.some(({ scheme }) => scheme === 'webauthn') && canMakePasskeys()
   return (
     <div class="login">
-      {byPassword && <ByPassword known={known} onDone={onDone} />}
-      {byPassword && providers.length > 0 && <span class="or">{t('login.or')}</span>}
+      {isOver && <Notice tone="warn">{t('login.too-long')}</Notice>}
+      {byPassword && <ByPassword email={email} setEmail={setEmail} attempt={attempt} />}
+      {byPassword && (providers.length > 0 || byPasskey) && <span class="or">{t('login.or')}</span>}
+      {byPasskey && <ByPasskey attempt={attempt} />}
       {providers.map(({ scheme, location }) => (
         <a key={scheme} class={`button ${byPassword ? '' : 'primary'}`} href={location ?? ''} target="_self">
           <Icon of={LogIn} />
@@ -34,6 +89,95 @@ export function LoginForm({ returnTo, onDone, email: known = '' }: Parts): JSX.E
         </a>
       ))}
     </div>
+  )
+}
+
+const loadEnrol = async () => (await import('../account/Enrol.tsx')).default
+
+/** True if this browser has passkeys whose options are JSON, and this address, which needs a name, too. */
+const canMakePasskeys = () =>
+  'PublicKeyCredential' in globalThis &&
+  'parseRequestOptionsFromJSON' in PublicKeyCredential &&
+  !/^[\d.]+$|:/.test(location.hostname)
+
+type Attempt = (work: () => Promise<void>) => Promise<void>
+
+/** The second step of a login. */
+function SecondStep({
+  missing: { ticket, factors },
+  attempt,
+  onBack,
+}: {
+  readonly missing: Extract<Missing, { kind: 'factor' }>
+  readonly attempt: Attempt
+  readonly onBack: () => void
+}): JSX.Element {
+  const { fields, answer, why } = useFactor(factors, () => client.passkey({ ticket }))
+  const work = useWork(async () => {
+    const factor = (await answer()) as Factor
+    await attempt(() => client.loginByTicket(ticket, factor))
+  })
+  return (
+    <form
+      class="stack"
+      onSubmit={event => {
+        event.preventDefault()
+        work.run()
+      }}
+    >
+      <p>{t('login.second')}</p>
+      {fields}
+      {why(work.problem)}
+      <div class="row">
+        <button type="submit" class="button primary" aria-busy={work.busy}>
+          {t('login')}
+        </button>
+        <button type="button" class="button quiet" onClick={onBack}>
+          {t('login.start-over')}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** Time in ms for which a challenge waits in the field of the name; the service accepts it a little longer. */
+const challengeLifetime = 100_000
+
+/** A login with a passkey that stands alone: by a button, or chosen in the field of the email address. */
+function ByPasskey({ attempt }: { readonly attempt: Attempt }): JSX.Element {
+  const [round, setRound] = useState(0)
+  const [refused, setRefused] = useState<unknown>()
+  const offered = useRef<AbortController>(null)
+  const work = useWork(async () => {
+    // A browser asks for one passkey at a time.
+    offered.current?.abort()
+    setRefused(undefined)
+    await attempt(() => client.loginByPasskey())
+  })
+  useEffect(() => {
+    if (work.busy) return
+    const controller = new AbortController()
+    const { signal } = controller
+    offered.current = controller
+    const timer = setTimeout(() => setRound(round + 1), challengeLifetime)
+    const offer = async () => {
+      if (!(await PublicKeyCredential.isConditionalMediationAvailable()) || signal.aborted) return
+      await attempt(() => client.loginByPasskey({ mediation: 'conditional', signal }))
+    }
+    offer().catch(error => error instanceof CarrelProblem && setRefused(error))
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [round, work.busy])
+  return (
+    <>
+      <button type="button" class="button" aria-busy={work.busy} onClick={work.run}>
+        <Icon of={KeyRound} />
+        {t('login.passkey')}
+      </button>
+      <WhyNot problem={work.problem ?? refused} wrong={t('login.passkey.wrong')} />
+    </>
   )
 }
 
@@ -50,19 +194,17 @@ function nameOf(scheme: string): string {
 }
 
 function ByPassword({
-  known,
-  onDone,
+  email,
+  setEmail,
+  attempt,
 }: {
-  readonly known: string
-  readonly onDone: (() => void) | undefined
+  readonly email: string
+  readonly setEmail: (email: string) => void
+  readonly attempt: Attempt
 }): JSX.Element {
-  const [email, setEmail] = useState(known)
   const [password, setPassword] = useState('')
   const [shown, setShown] = useState(false)
-  const work = useWork(async () => {
-    await login(email, password)
-    onDone?.()
-  })
+  const work = useWork(() => attempt(() => login(email, password)))
   return (
     <form
       class="stack"
@@ -74,7 +216,7 @@ function ByPassword({
       <Field label={t('login.email')}>
         <input
           type="email"
-          autoComplete="username"
+          autoComplete="username webauthn"
           required
           value={email}
           onInput={event => setEmail(event.currentTarget.value)}
@@ -101,7 +243,7 @@ function ByPassword({
           <Icon of={shown ? EyeOff : Eye} />
         </button>
       </div>
-      <WhyNot problem={work.problem} />
+      <WhyNot problem={work.problem} wrong={t('login.wrong')} />
       <button type="submit" class="button primary" aria-busy={work.busy}>
         {t('login')}
       </button>
@@ -109,10 +251,19 @@ function ByPassword({
   )
 }
 
-function WhyNot({ problem }: { readonly problem: unknown }): JSX.Element {
+const hasStatus = (problem: unknown, status: number) =>
+  problem instanceof CarrelProblem && problem.status === status
+
+function WhyNot({
+  problem,
+  wrong,
+}: {
+  readonly problem: unknown
+  /** Explains that what was given is wrong. */
+  readonly wrong: string
+}): JSX.Element {
   if (problem instanceof CarrelProblem && problem.code === 'too-many-attempts')
     return <Notice tone="bad">{t('login.wait', { time: formatDuration(problem.retryAfter ?? 60) })}</Notice>
-  if (problem instanceof CarrelProblem && problem.status === 401)
-    return <Notice tone="bad">{t('login.wrong')}</Notice>
+  if (hasStatus(problem, 401)) return <Notice tone="bad">{wrong}</Notice>
   return <ProblemNotice problem={problem} />
 }

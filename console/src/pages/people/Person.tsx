@@ -13,6 +13,7 @@ import { href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { SpecialGroupsOf } from '../groups/SpecialGroups.tsx'
 import { AccessView } from './AccessView.tsx'
+import { FactorsOf } from './FactorsOf.tsx'
 import { IdentitiesOf } from './LinkIdentity.tsx'
 import { LoginState } from './People.tsx'
 import { PersonActions } from './PersonActions.tsx'
@@ -62,6 +63,7 @@ function PersonPage({
       <AccessView person={value} />
       <SpecialGroupsOf person={uuid} />
       <IdentitiesOf person={value} />
+      <FactorsOf person={value} />
       <section class="section">
         <h2>{a('tokens.title')}</h2>
         <Tokens uuid={uuid} />

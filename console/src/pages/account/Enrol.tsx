@@ -1,0 +1,169 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { CarrelProblem } from '../../api.ts'
+import { t } from '../../i18n/i18n.ts'
+import { Check } from '../../parts/Check.tsx'
+import { useFactor } from '../../parts/FactorFields.tsx'
+import { Field } from '../../parts/Field.tsx'
+import { useWork, type Work } from '../../parts/load.ts'
+import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import {
+  type Begun,
+  begin,
+  type Enrolled,
+  type Finished,
+  finish,
+  makePasskey,
+  type ProofName,
+} from './factors.ts'
+import { provePasskey } from './ProofDialog.tsx'
+import { QrCode } from './QrCode.tsx'
+import { RecoveryCodes } from './RecoveryCodes.tsx'
+import './account.css'
+
+interface Parts {
+  /** The kinds to choose from. */
+  readonly kinds: readonly Enrolled['kind'][]
+  /** What callers can prove themselves with, or the ticket of a login that demands a factor. */
+  readonly by: readonly ProofName[] | { readonly ticket: string }
+  /** Called when the factor is enrolled and its recovery codes were shown. */
+  readonly onDone: (finished: Finished) => unknown
+}
+
+/** Adds a factor: its name and a proof, then its first use, then the recovery codes of the first factor. */
+export default function Enrol({ onDone, ...parts }: Parts): JSX.Element {
+  const [begun, setBegun] = useState<Begun>()
+  const [done, setDone] = useState<Finished>()
+  const going = useWork(async () => done && onDone(done))
+  if (done?.recoveryCodes)
+    return (
+      <Step work={going} act={t('recovery.kept')}>
+        <RecoveryCodes codes={done.recoveryCodes} />
+      </Step>
+    )
+  if (!begun) return <Begin {...parts} onBegun={setBegun} />
+  const more = {
+    anonymous: 'ticket' in parts.by,
+    onFinished: (finished: Finished) => (finished.recoveryCodes ? setDone(finished) : onDone(finished)),
+  }
+  return begun.kind === 'totp' ? (
+    <FirstCode begun={begun} {...more} />
+  ) : (
+    <NewPasskey begun={begun} {...more} />
+  )
+}
+
+/** A form with one button. */
+const Step = ({
+  work,
+  act,
+  children,
+  why,
+}: {
+  readonly work: Work
+  readonly act: string
+  readonly children: ComponentChildren
+  readonly why?: JSX.Element
+}): JSX.Element => (
+  <form
+    class="stack"
+    onSubmit={event => {
+      event.preventDefault()
+      work.run()
+    }}
+  >
+    {children}
+    {why ?? <ProblemNotice problem={work.problem} />}
+    <div class="row">
+      <button type="submit" class="button primary" aria-busy={work.busy}>
+        {act}
+      </button>
+    </div>
+  </form>
+)
+
+function Begin({
+  kinds,
+  by,
+  onBegun,
+}: Omit<Parts, 'onDone'> & { readonly onBegun: (begun: Begun) => void }): JSX.Element {
+  const [first = 'totp', ...others] = kinds
+  const [kind, setKind] = useState(first)
+  const [name, setName] = useState('')
+  const [alone, setAlone] = useState(false)
+  const byTicket = 'ticket' in by
+  const { fields, answer, why } = useFactor(byTicket ? [] : by, provePasskey)
+  const work = useWork(async () => {
+    const wanted = { kind, name: name.trim(), ...(kind === 'passkey' ? { alone } : {}) }
+    onBegun(await begin(wanted, byTicket ? by : { proof: await answer() }))
+  })
+  return (
+    <Step work={work} act={t('continue')} why={why(work.problem)}>
+      {others.length > 0 && (
+        <fieldset class="plain">
+          <legend>{t('factor.which')}</legend>
+          {kinds.map(one => (
+            <label key={one} class="check">
+              <input type="radio" name="kind" checked={one === kind} onChange={() => setKind(one)} />
+              <span>
+                {t(`factor.kind.${one}`)} <span class="soft">{t(`factor.kind.${one}.what`)}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <Field label={t('factor.name')} hint={t(`factor.name.hint.${kind}`)}>
+        <input required maxLength={100} value={name} onInput={event => setName(event.currentTarget.value)} />
+      </Field>
+      {kind === 'passkey' && (
+        <Check checked={alone} onChange={setAlone}>
+          {t('factor.alone.do')}
+        </Check>
+      )}
+      {fields}
+    </Step>
+  )
+}
+
+interface FirstUse<Kind> {
+  readonly begun: Extract<Begun, { readonly kind: Kind }>
+  readonly anonymous: boolean
+  readonly onFinished: (finished: Finished) => void
+}
+
+/** Shows the secret to an authenticator app, and asks for its first code. */
+function FirstCode({ begun, anonymous, onFinished }: FirstUse<'totp'>): JSX.Element {
+  const { fields, answer, why } = useFactor(['totp'], provePasskey)
+  const work = useWork(async () =>
+    onFinished(await finish(begun, (await answer()) as { readonly totp: string }, anonymous)),
+  )
+  return (
+    <Step
+      work={work}
+      act={t('factor.add')}
+      why={isRefused(work.problem) ? <Notice tone="bad">{t('totp.wrong')}</Notice> : why(work.problem)}
+    >
+      <p>{t('totp.scan')}</p>
+      <QrCode text={begun.uri} label={t('totp.picture')} />
+      <p>
+        {t('totp.secret')} <code class="totp-secret">{begun.secret.replaceAll(/.{4}(?=.)/g, '$& ')}</code>
+      </p>
+      {fields}
+    </Step>
+  )
+}
+
+const isRefused = (problem: unknown) => problem instanceof CarrelProblem && problem.code === 'factor-refused'
+
+/** Lets the browser make a passkey, at first by itself and then by the button. */
+function NewPasskey({ begun, anonymous, onFinished }: FirstUse<'passkey'>): JSX.Element {
+  const work = useWork(async () =>
+    onFinished(await finish(begun, { webauthn: await makePasskey(begun.publicKey) }, anonymous)),
+  )
+  useEffect(() => work.run(), [])
+  return (
+    <Step work={work} act={t('retry')}>
+      <p role="status">{t('passkey.making')}</p>
+    </Step>
+  )
+}

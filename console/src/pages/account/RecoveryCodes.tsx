@@ -1,0 +1,51 @@
+import type { JSX } from 'preact'
+import { t } from '../../i18n/i18n.ts'
+import { Copy, Download, Printer } from '../../icons.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { save } from '../../parts/save.ts'
+import { Notice } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { repositoryName } from '../../settings.ts'
+
+/** Recovery codes, which are shown once, with ways to keep them. */
+export function RecoveryCodes({ codes }: { readonly codes: readonly string[] }): JSX.Element {
+  const text = `${t('recovery.title', { name: repositoryName })}\n\n${codes.join('\n')}\n`
+  const actions = [
+    [
+      'copy',
+      Copy,
+      () =>
+        navigator.clipboard.writeText(codes.join('\n')).then(
+          () => toast(t('copied')),
+          () => toast(t('failed'), 'bad'),
+        ),
+    ],
+    ['download', Download, () => save(new Blob([text], { type: 'text/plain' }), 'recovery-codes.txt')],
+    ['print', Printer, () => print()],
+  ] as const
+  return (
+    <div class="stack">
+      <Notice tone="warn">{t('recovery.once')}</Notice>
+      <div class="recovery">
+        <p>
+          <strong>{t('recovery.title', { name: repositoryName })}</strong>
+        </p>
+        <ol>
+          {codes.map(one => (
+            <li key={one}>
+              <code>{one}</code>
+            </li>
+          ))}
+        </ol>
+      </div>
+      <div class="row">
+        {actions.map(([name, icon, run]) => (
+          <button key={name} type="button" class="button" onClick={run}>
+            <Icon of={icon} />
+            {t(name)}
+          </button>
+        ))}
+      </div>
+    </div>
+  )
+}
