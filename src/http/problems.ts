@@ -24,7 +24,7 @@ export const problems = {
   'snapshot-expired': {
     status: 410,
     title: 'The snapshot is no longer kept',
-    help: 'What the parameter `snapshot` names is kept for some minutes after it has changed (CARREL_SNAPSHOT_TIME). Send the request without the parameter, and go on with the `X-Snapshot` of that answer.',
+    help: 'What the parameter `snapshot` names is kept for some minutes after it has changed (CARREL_SNAPSHOT_TIME). Send the request without the parameter, and go on with the `X-Snapshot` of that answer. A program that follows changes (`since`) reads the records again.',
   },
   'bad-on-behalf-of': {
     status: 400,

@@ -15,6 +15,7 @@ import { relationsBetween } from '../model/relations.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { Answers } from './answer.ts'
 import { bytesOf } from './bodies.ts'
+import { asksForChanges, type ChangeParts, sendChanges } from './changes.ts'
 import { recordTag } from './entity-tag.ts'
 import { givenBy, isAllInAddress } from './given.ts'
 import { asksForHistory, historyOf } from './history.ts'
@@ -24,16 +25,14 @@ import type { LongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import type { Known, KnownEntity } from './plan.ts'
 import { knownTo, readable } from './readable.ts'
-import type { Snapshots } from './snapshots.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
-interface Parts {
+interface Parts extends ChangeParts {
   readonly addresses: Addresses
   readonly config: Pick<Config, 'queryBase'>
   readonly entities: Entities
   readonly answers: Answers
-  readonly snapshots: Snapshots
   readonly texts: LongTexts
 }
 
@@ -42,13 +41,12 @@ interface Parts {
  * `…/<entity>/<key>/<related entity>` lists the records that belong to it (Q16), and PuppetDB's `facts` and
  * `resources` have addresses for their values (Q24).
  */
-export function belowEntityRoutes(
-  app: FastifyInstance,
-  { addresses, config, entities, answers, snapshots, texts }: Parts,
-): void {
+export function belowEntityRoutes(app: FastifyInstance, parts: Parts): void {
+  const { addresses, config, entities, answers, snapshots, texts } = parts
   const access = reads(openRightTo('read the entity'), 'query')
   const contracts = {
     ':key': route('showRecord', access).config.contract,
+    changes: route('followChanges', access).config.contract,
     ':key/:related': route('listRelated', access).config.contract,
     ':key/:related/:value': route('listRelatedBelow', access).config.contract,
   }
@@ -57,6 +55,7 @@ export function belowEntityRoutes(
     const found = knownTo(entities, request, name)
     const known = found instanceof Promise ? await found : found
     const direct = listedBy(known.entity, below)
+    if (asksForChanges(request, below)) return sendChanges(request, reply, known.entity, parts)
     if (direct !== undefined) return list(request, reply, known.entity.name, () => direct)
     const [key = '', related, ...more] = below
     if (related === undefined && asksForHistory(request)) {

@@ -175,6 +175,34 @@ export const contracts = {
     },
     problems: [...refused, ...ofForms, 'not-found', 'not-writable'],
   },
+  followChanges: {
+    operationId: 'followChanges',
+    summary: 'What has changed since a snapshot',
+    description:
+      'With `text/event-stream`, a stream that goes on: each event has a snapshot as its `id`, and the first one without `since` tells the current one as an event `snapshot`. Without `since`, other types get the record with the key `changes`.',
+    tag,
+    query: { since: parameter(text, 'A snapshot, or `now`.') },
+    headers: { 'Last-Event-ID': parameter(text, 'The id of the last event; it counts instead of `since`.') },
+    answers: {
+      200: answer('The changes.', {
+        'application/x-ndjson': Type.String({
+          description:
+            'A change on each line: `change` (`added`, `changed`, `deleted`), `key`, and the `record` unless it was deleted. The last line has the `snapshot` to go on with.',
+        }),
+        'text/event-stream': Type.String({ description: 'Such changes as data of events.' }),
+      }),
+    },
+    problems: [
+      'bad-parameter',
+      'authentication-required',
+      'access-denied',
+      'unknown-entity',
+      'not-found',
+      'not-acceptable',
+      'snapshot-expired',
+      'busy',
+    ],
+  },
   listRelated: {
     ...listing('GET', {
       operationId: 'listRelated',

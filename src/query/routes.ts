@@ -15,6 +15,8 @@ import { relationsOf } from '../model/relations.ts'
 import type { Entities } from '../storage/entities.ts'
 import { createAnswers } from './answer.ts'
 import { belowEntityRoutes } from './below-entity.ts'
+import { createChangeFeed } from './change-feed.ts'
+import type { ChangeParts } from './changes.ts'
 import { accessOf, givenBy, isAllInAddress, limitLargeBodies, queryRoute, readForm } from './given.ts'
 import { createLongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
@@ -31,7 +33,10 @@ interface Parts {
   readonly keyring: Keyring
   readonly limits: Limits
   /** Brings `request.caller` up to date when the request has waited (T12). */
-  readonly lookAgain: { afterWaiting(request: FastifyRequest, reply: FastifyReply): Promise<unknown> }
+  readonly lookAgain: {
+    afterWaiting(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
+    readonly isStill: ChangeParts['isStill']
+  }
   readonly measures: Pick<Measures, 'queue'>
   readonly threads: Threads
 }
@@ -44,7 +49,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   app.addHook('preParsing', readForm)
   limitLargeBodies(app, { loops: limits.loops, measures: measures.queue('large bodies') })
   const snapshots = createSnapshots({ entities, keyring, time: config.keptVersions.held.time })
-  const { afterWaiting } = parts.lookAgain
+  const { afterWaiting, isStill } = parts.lookAgain
   const answers = createAnswers({ ...parts, lookAgain: afterWaiting, snapshots, texts })
 
   queryRoute(
@@ -91,7 +96,9 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   )
 
   puppetDbRoutes(app, { addresses, entities, answers, snapshots, texts })
-  belowEntityRoutes(app, { ...parts, answers, snapshots, texts })
+  const feed = createChangeFeed(entities, limits.loops().wanted)
+  app.addHook('preClose', async () => feed.close())
+  belowEntityRoutes(app, { ...parts, answers, feed, isStill, snapshots, texts })
 }
 
 /** @throws Problem 400 for a parameter that means nothing without a query */

@@ -26,6 +26,8 @@ export interface Snapshots {
   of(plan: Plan, text: string | undefined): string | undefined
   /** Reads a snapshot. @throws Problem 400 */
   read(text: string): readonly EntityState[]
+  /** Writes the snapshot of an entity. @throws Problem 400 if there are none */
+  write(state: EntityState): string
 }
 
 interface Parts {
@@ -37,6 +39,8 @@ interface Parts {
 
 /** Maximum number of snapshots whose lists of entities are at hand. */
 const maxKnown = 64
+/** Maximum number of states whose texts are at hand: clients that follow an entity get the same ones. */
+const maxWritten = 2_000
 
 export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
   const { seal, open } = sealedStates(keyring)
@@ -44,10 +48,15 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
   const lists = new RecentlyUsed<string, List>(maxKnown)
   /** Snapshots of one entity, which nearly all are, by its source; a new secret makes others. */
   let sealed = new WeakMap<Entity['source'], string>()
+  let written = new RecentlyUsed<string, string>(maxWritten)
   let sealedWith: Uint8Array | undefined
 
-  function read(text: string): readonly EntityState[] {
+  function requireKept(text: string): void {
     if (time === 0) throw wrong(text, 'Lists of this service have no snapshots. Leave the parameter out.')
+  }
+
+  function read(text: string): readonly EntityState[] {
+    requireKept(text)
     const known = opened.get(text)
     if (known) return known
     const states = open(text)
@@ -93,12 +102,16 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
     return all
   }
 
-  function sealOne(entity: RecordEntity): string | undefined {
+  function renew(): void {
     const [newest] = keyring()
-    if (newest !== sealedWith) {
-      sealed = new WeakMap()
-      sealedWith = newest
-    }
+    if (newest === sealedWith) return
+    sealed = new WeakMap()
+    written = new RecentlyUsed(maxWritten)
+    sealedWith = newest
+  }
+
+  function sealOne(entity: RecordEntity): string | undefined {
+    renew()
     const known = sealed.get(entity.source)
     if (known !== undefined) return known
     const text = seal([entities.state(entity)])
@@ -108,6 +121,17 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
 
   return {
     read,
+    write: state => {
+      requireKept('')
+      renew()
+      const name = `${state.entity} ${state.root} ${state.seq}`
+      const known = written.get(name)
+      if (known !== undefined) return known
+      const text = seal([state])
+      if (text === undefined) throw new Error(`the state of ${state.entity} is too long for a snapshot`)
+      written.add(name, text)
+      return text
+    },
     at: (known, text) => (text === undefined ? known : at(known, text)),
     of: (plan, text) => {
       if (time === 0) return undefined

@@ -44,6 +44,18 @@ export interface Entities {
   publish(entity: NewEntity, records: NewRecords, event: AuditEvent | null): Promise<ReadRule | undefined>
   /** Opens the version that an imported entity has now. */
   openVersion(entity: RecordEntity): Promise<OpenVersion>
+  /** Returns the number of slots, from the first, whose records are the same in two versions of an entity. */
+  sharedSlots(one: RecordEntity, other: RecordEntity): Awaitable<number>
+  /**
+   * Tells what has changed in an imported entity since a state, up to the one that it has (docs/decisions/0084).
+   * @param since undefined: nothing is told but the state that it has
+   * @throws StateGone if that can't be found out any more
+   */
+  changesSince(
+    entity: RecordEntity,
+    since: EntityState | undefined,
+    client: Client,
+  ): AsyncIterable<ChangeBatch>
   /** Replaces some records in one step, like `publish`; all others stay where they are. */
   revise(revision: Revision, event: AuditEvent | null): Promise<ReadRule | undefined>
   /**
@@ -186,6 +198,26 @@ export interface RecordEvent {
   /** What differs, as JSON; null: it was not recorded. */
   readonly changes: string | null
 }
+
+/** Changes of records, in their order. */
+export interface ChangeBatch {
+  readonly changes: readonly FollowedChange[]
+  /** The state after these changes; undefined amid the differences of two versions. */
+  readonly state?: EntityState
+}
+
+export interface FollowedChange {
+  readonly kind: 'added' | 'changed' | 'deleted'
+  /** The number of a change of a single record. */
+  readonly seq?: number
+  /** The values of the key fields, as a JSON array. */
+  readonly key: string
+  /** The record as JSON; null if it was deleted. */
+  readonly json: string | null
+}
+
+/** A state of an entity, or what has changed since, can't be read any more. */
+export class StateGone extends Error {}
 
 /** The entity is no longer the one that a change was made for. */
 export class EntityChanged extends Error {}

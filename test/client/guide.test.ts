@@ -103,6 +103,7 @@ testOn('sqlite', 'CL13 what the guide shows runs from the top to the end', async
   assert.equal(code, 0, stdout.slice(-2000) + stderr)
   assert.match(stdout, /^password undefined\nlogout undefined\n/)
   assert.match(stdout, /\nDublin 917\nBasel 915\n/)
+  assert.match(stdout, /\nchanged 29 true\n/)
   assert.match(stdout, /\{ id: 9007199254740993n \} 9007199254740994n\n/)
   assert.match(stdout, /\nTitle of test\/1 true\n/)
   assert.match(stdout, /\nend\n404 not-found No information is known about letters "1000000"/)

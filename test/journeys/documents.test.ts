@@ -90,6 +90,20 @@ carrel import artworks --entity artworks --key acno --read anonymous`,
     ],
     least: 3,
   },
+  {
+    path: 'docs/how-to/follow-changes.md',
+    steps: [
+      {
+        at: 'The answer names the state',
+        before: `
+printf '%s' '${password}' | carrel eperson add ruth@example.org --password-stdin
+for n in 1 2 3; do echo "{\\"acno\\":\\"A$n\\",\\"title\\":\\"Dawn $n\\",\\"year\\":190$n}"; done > artworks
+carrel import artworks --entity artworks --key acno --read anonymous
+carrel entity writers artworks eperson`,
+      },
+    ],
+    least: 2,
+  },
 ]
 
 async function startDemo(t: TestContext, engine: (typeof engines)[number]) {

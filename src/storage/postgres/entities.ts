@@ -6,11 +6,13 @@ import type { Entity, ReadRule } from '../../model/entities.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
+import type { EntityState } from '../../model/snapshots.ts'
 import { baseEntity, changesOf, stateOf } from '../columns/changed-entities.ts'
+import { createChangesSince } from '../columns/changes-since.ts'
 import { createEarlierStates } from '../columns/earlier-states.ts'
 import { foldChanges, requireRoom } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
-import { beginIfLarge, type RecordSource } from '../columns/record-source.ts'
+import { beginIfLarge, type RecordSource, slotsOf } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
 import type { ExposeRequest } from '../exposing.ts'
@@ -173,6 +175,14 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       close: () => {},
     }
   }
+  const sharedSlots: Entities['sharedSlots'] = (one, other) => {
+    const [base, itsBase] = [baseEntity(one), baseEntity(other)]
+    // Versions with the same table have the same record in each of its rows.
+    if (baseOf(base.source.version) !== baseOf(itsBase.source.version)) return 0
+    return Math.min(slotsOf(base), slotsOf(itsBase))
+  }
+  const heldState = (state: EntityState) => changes.heldState(state, keptVersions)
+  const at = createEarlierStates({ version: heldState, changes: changes.heldChanges }, records.hold)
   const folding = parts.shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
 
   return {
@@ -184,6 +194,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     explain,
     publish,
     openVersion,
+    sharedSlots,
     revise,
     record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
     requireRoom,
@@ -207,10 +218,14 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     },
     versions: name => changes.versions(name, keptVersions),
     state: stateOf,
-    at: createEarlierStates(
-      { version: state => changes.heldState(state, keptVersions), changes: changes.heldChanges },
-      records.hold,
-    ),
+    at,
+    changesSince: createChangesSince({
+      at,
+      openVersion,
+      sharedSlots,
+      heldState,
+      lineChanges: changes.lineChanges,
+    }),
     restore: async (name, id, event, of) => {
       const restored = await restoreEntity(pool, name, id, event, keptVersions, of)
       await sweep().catch(() => {})

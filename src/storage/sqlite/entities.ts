@@ -7,7 +7,9 @@ import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Viewer } from '../../model/readers.ts'
-import { changesOf, stateOf, withChangedSlots } from '../columns/changed-entities.ts'
+import type { EntityState } from '../../model/snapshots.ts'
+import { baseEntity, changesOf, stateOf, withChangedSlots } from '../columns/changed-entities.ts'
+import { createChangesSince } from '../columns/changes-since.ts'
 import { createEarlierStates } from '../columns/earlier-states.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
 import { foldChanges, requireRoom } from '../columns/fold-changes.ts'
@@ -31,6 +33,7 @@ import {
   openRecords,
   ranksIn,
   recordReader,
+  slotCount,
   slotsIn,
   writeRecordFile,
   writeRevisionFile,
@@ -208,6 +211,22 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       close: () => file.close(),
     }
   }
+  const sharedSlots: Entities['sharedSlots'] = (one, other) => {
+    const [whole, itsWhole] = [one, other].map(entity => {
+      const { version } = baseEntity(entity).source
+      return baseOf(version) ?? version
+    })
+    if (whole === undefined || whole !== itsWhole) return 0
+    // Revisions of one file number their own records alike.
+    const file = openRecords(fileOf, whole, {})
+    try {
+      return slotCount(file)
+    } finally {
+      file.close()
+    }
+  }
+  const heldState = (state: EntityState) => changes.heldState(state, keptVersions)
+  const at = createEarlierStates({ version: heldState, changes: changes.heldChanges }, records.hold)
   const folding = shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
 
   return {
@@ -217,6 +236,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     explain,
     publish,
     openVersion,
+    sharedSlots,
     revise,
     record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
     requireRoom,
@@ -240,10 +260,14 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     },
     versions: name => changes.versions(name, keptVersions),
     state: stateOf,
-    at: createEarlierStates(
-      { version: state => changes.heldState(state, keptVersions), changes: changes.heldChanges },
-      records.hold,
-    ),
+    at,
+    changesSince: createChangesSince({
+      at,
+      openVersion,
+      sharedSlots,
+      heldState,
+      lineChanges: changes.lineChanges,
+    }),
     restore: (name, id, event, of) => changes.restore(name, id, event, keptVersions, of),
     expose: undefined,
     tables: undefined,

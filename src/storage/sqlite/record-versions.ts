@@ -184,6 +184,10 @@ export function slotsIn(db: Database): Uint32Array<ArrayBuffer> | undefined {
   return row && new Uint32Array(row.slots.buffer, row.slots.byteOffset, row.slots.byteLength / 4)
 }
 
+/** The number of slots of a whole version. */
+export const slotCount = (db: Database): number =>
+  (db.get<{ last: number | null }>('SELECT max(n) AS last FROM record')?.last ?? -1) + 1
+
 /** The ranks of a field, by the numbers of the records. */
 export function ranksIn(db: Database, field: number): Uint32Array<ArrayBuffer> {
   const row = db.get<{ ranks: Uint8Array<ArrayBuffer> }>('SELECT ranks FROM main.rank WHERE field = ?', field)

@@ -6,9 +6,18 @@ import type { KeptVersion, KeptVersionLimits, Restored } from '../../model/kept-
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
 import type { EntityState } from '../../model/snapshots.ts'
 import { type ChangeRow, lineOf, versionParts } from '../columns/changed-entities.ts'
+import type { FollowedRow } from '../columns/changes-since.ts'
 import type { Agreed, Entities, NewEntity, RecordEntity, Reliance } from '../entities.ts'
 import { definitionOf, findEntity, isImported } from './entity-rows.ts'
-import { dropHeld, forgetHeld, heldChanges, heldState, holdVersion, trimHeld } from './held-versions.ts'
+import {
+  dropHeld,
+  forgetHeld,
+  heldChanges,
+  heldState,
+  holdVersion,
+  lineChanges,
+  trimHeld,
+} from './held-versions.ts'
 import {
   dropKept,
   findKept,
@@ -53,6 +62,8 @@ interface EntityChanges
   /** @returns as the functions of these names */
   heldState(state: EntityState, limits: KeptVersionLimits): Awaitable<RecordEntity | undefined>
   heldChanges(entity: RecordEntity, seq: number): Awaitable<readonly ChangeRow[]>
+  /** @returns as the function of this name */
+  lineChanges(state: EntityState, limit: number): Awaitable<readonly FollowedRow[]>
   /** @returns as `Entities.versions` */
   versions(name: string, limits: KeptVersionLimits): Awaitable<readonly KeptVersion[]>
   hasOldKept(limits: KeptVersionLimits): Awaitable<boolean>
@@ -70,6 +81,7 @@ export const entities = {
     storedVersions,
     heldState,
     heldChanges,
+    lineChanges,
   },
   changes: {
     *changeReadRule(name, read, event) {

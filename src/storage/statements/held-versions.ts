@@ -1,6 +1,7 @@
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { EntityState } from '../../model/snapshots.ts'
 import { type ChangeRow, lineOf } from '../columns/changed-entities.ts'
+import type { FollowedRow } from '../columns/changes-since.ts'
 import type { RecordEntity } from '../entities.ts'
 import { definitionOf, isImported, toEntity } from './entity-rows.ts'
 import { beyond, oldestOf, ownSize, type Sized } from './kept-versions.ts'
@@ -93,6 +94,22 @@ export function* heldChanges({ name, source }: RecordEntity, seq: number): Read<
      WHERE version = $2 AND seq <= $3 ORDER BY seq`,
     ...[name, source.version, seq],
   )
+}
+
+/** The changes of a line of versions after a state, oldest first. */
+export function* lineChanges(
+  { entity: name, root, seq }: EntityState,
+  limit: number,
+): Read<readonly FollowedRow[]> {
+  const found = yield* rows<FollowedRow>(
+    `SELECT c.seq, c.key_values, c.json, c.added FROM held_change c JOIN held_version v ON v.version = c.version
+     WHERE v.root = $1 AND v.entity = $2 AND c.seq > $3
+     UNION ALL SELECT seq, key_values, json, added FROM record_change WHERE entity = $2 AND seq > $3
+     ORDER BY seq LIMIT $4`,
+    ...[root, name, seq, limit],
+  )
+  // Those of a version that was restored may be in both.
+  return found.filter((change, at) => change.seq !== found[at - 1]?.seq)
 }
 
 /** Removes the held versions that are beyond a limit. */

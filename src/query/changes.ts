@@ -1,0 +1,118 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { acceptedType } from '../http/accept.ts'
+import { clientOf, turnOf } from '../http/connection.ts'
+import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { sendHead, sendPieces } from '../http/send-pieces.ts'
+import type { Caller } from '../model/caller.ts'
+import type { Entity } from '../model/entities.ts'
+import type { EntityState } from '../model/snapshots.ts'
+import { type Entities, type RecordEntity, StateGone } from '../storage/entities.ts'
+import type { Answers } from './answer.ts'
+import type { ChangeFeed } from './change-feed.ts'
+import { mayReadEntity } from './readable.ts'
+import type { Snapshots } from './snapshots.ts'
+
+export interface ChangeParts {
+  readonly entities: Pick<Entities, 'all'>
+  readonly feed: ChangeFeed
+  readonly answers: Pick<Answers, 'enter'>
+  /** @returns true while the caller of a long answer may still see the rest of it */
+  readonly isStill: (caller: Caller) => Promise<boolean>
+  readonly snapshots: Snapshots
+}
+
+const types = ['application/x-ndjson', 'text/event-stream'] as const
+
+/** Time in ms after which a client that accepts nothing is disconnected. */
+const idle = 30_000
+
+const namesStream = ({ headers }: FastifyRequest): boolean => headers.accept?.includes(types[1]) ?? false
+
+/**
+ * True for `<entity>/changes` with the parameter `since`, or as a stream. Everything else there is the record
+ * with the key `changes`.
+ */
+export const asksForChanges = (request: FastifyRequest, below: readonly string[]): boolean =>
+  below.length === 1 &&
+  below[0] === 'changes' &&
+  ((request.query as Query).values.has('since') || namesStream(request))
+
+/** Sends the changes of an entity (Q39–Q41, docs/decisions/0084). */
+export async function sendChanges(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { name, source, key }: Entity,
+  { entities, feed, answers, isStill, snapshots }: ChangeParts,
+): Promise<FastifyReply> {
+  const { caller } = request
+  const { since: asked = 'now' } = singleParameters(request.query as Query, ['since'])
+  const last = request.headers['last-event-id']
+  const since = stateIn(typeof last === 'string' && last !== '' ? last : asked, name, snapshots)
+  const type = acceptedType(request.headers.accept ?? '*/*', types)
+  if (type === undefined)
+    throw new Problem(
+      'not-acceptable',
+      `None of the media types in Accept can be sent. The possible ones are ${types.join(', ')}.`,
+      { members: { legal: types } },
+    )
+  if (source.kind !== 'records')
+    throw new Problem(
+      'not-found',
+      `There is no feed of ${name}: only changes of imported records can be followed.`,
+    )
+  const isStream = type === types[1]
+  reply.type(type).header('vary', 'Origin, Accept')
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+  if (isStream) reply.header('x-accel-buffering', 'no')
+  if (request.method === 'HEAD') return sendHead(reply)
+  const client = clientOf(request)
+  const look = async () => {
+    if (!(await isStill(caller))) return undefined
+    const entity = (await entities.all()).get(name)
+    return entity?.source.kind === 'records' && mayReadEntity(caller, entity)
+      ? (entity as RecordEntity)
+      : undefined
+  }
+  const told = { since, isStream, key, client, look, written: snapshots.write }
+  await turnOf(reply)
+  const who = caller.kind === 'anonymous' ? client.network : caller.session.eperson.uuid
+  const leave = isStream ? feed.enter(who) : await answers.enter(request, reply, client)
+  const pieces = feed.tell(told)
+  try {
+    const first = await pieces.next().catch(error => {
+      throw error instanceof StateGone ? expired(name) : error
+    })
+    return await sendPieces(
+      reply,
+      { before: '', between: '', after: '', pieces: startingWith(first, pieces) },
+      { idle },
+    )
+  } finally {
+    // It may not have been read to its end, or not at all.
+    await pieces.return(undefined)
+    leave()
+  }
+}
+
+/** @returns undefined for `now` */
+function stateIn(text: string, entity: string, snapshots: Snapshots): EntityState | undefined {
+  if (text === 'now') return undefined
+  const states = snapshots.read(text)
+  const state = states.find(one => one.entity === entity)
+  if (state) return state
+  throw badParameter('since', text, `This snapshot is not of ${entity}. Begin with since=now.`)
+}
+
+const expired = (entity: string) =>
+  new Problem(
+    'snapshot-expired',
+    `What has changed in ${entity} since this snapshot can’t be told any more. Read the records again, and go on with the X-Snapshot of that answer.`,
+  )
+
+async function* startingWith<T>(
+  first: IteratorResult<T, unknown>,
+  rest: AsyncIterator<T>,
+): AsyncGenerator<T> {
+  for (let next = first; !next.done; next = await rest.next()) yield next.value
+}

@@ -1,0 +1,208 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import { type Client, createFairQueue, Overloaded } from '../../lib/fair-queue.ts'
+import { type Members, parseWritten } from '../../lib/json.ts'
+import { keyValues, type RecordChange } from '../../model/record-changes.ts'
+import type { EntityState } from '../../model/snapshots.ts'
+import {
+  type ChangeBatch,
+  type Entities,
+  type FollowedChange,
+  type RecordEntity,
+  StateGone,
+} from '../entities.ts'
+import { baseEntity, changesOf, lineOf, stateOf } from './changed-entities.ts'
+import { type Difference, differenceOf } from './version-difference.ts'
+
+/** Maximum number of changes in a batch, and of bytes of their records before the last one. */
+const maxBatch = 200
+const batchBytes = 128 * 1024
+/** Maximum size in bytes of the differences that an event loop holds at a time. */
+const maxHeld = 64 * 1024 * 1024
+/** Number of differences that are kept for the next client. */
+const maxKept = 2
+
+/** A change of a single record, as the store has it. */
+export interface FollowedRow {
+  readonly seq: number
+  readonly key_values: string
+  readonly json: string | null
+  readonly added: number
+}
+
+interface Parts extends Pick<Entities, 'at' | 'openVersion' | 'sharedSlots'> {
+  /** Finds the version from which an earlier state can be read. */
+  heldState(state: EntityState): Awaitable<RecordEntity | undefined>
+  /** Lists changes of a line of versions after a state in their order, including those of versions that are held. */
+  lineChanges(state: EntityState, limit: number): Awaitable<readonly FollowedRow[]>
+}
+
+/** Tells what has changed in imported entities since a state (docs/decisions/0084). */
+export function createChangesSince(parts: Parts): Entities['changesSince'] {
+  const differences = createDifferences(parts)
+
+  async function* written(entity: RecordEntity, since: EntityState): AsyncGenerator<ChangeBatch> {
+    const { seq: end } = stateOf(entity)
+    const recent = changesOf(entity)?.changes ?? []
+    // Changes that a fold has taken are only in the store.
+    const { folded } = lineOf(baseEntity(entity).source)
+    if (since.seq > end) throw new StateGone()
+    for (let seq = since.seq; seq < end; ) {
+      const state = { ...since, seq }
+      const rows =
+        seq >= folded ? recentAfter(recent, seq).map(asRow) : await parts.lineChanges(state, maxBatch)
+      // As long as the state is held, so are all changes after it.
+      if (seq < folded && !(await parts.heldState(state))) throw new StateGone()
+      const some = upTo(rows, end)
+      const last = some.at(-1)
+      // A version that was held is gone meanwhile.
+      if (!last) throw new StateGone()
+      seq = last.seq
+      yield { changes: some.map(followed), state: { ...since, seq } }
+    }
+  }
+
+  return async function* (entity, since, client) {
+    if (since === undefined) return yield { changes: [], state: stateOf(entity) }
+    if (stateOf(entity).root === since.root) return yield* written(entity, since)
+    const before = await parts.at(entity, since)
+    if (!before) throw new StateGone()
+    yield* differences(before, entity, client)
+  }
+}
+
+/** Returns the first changes with greater numbers. */
+function recentAfter(changes: readonly RecordChange[], seq: number): readonly RecordChange[] {
+  let [low, high] = [0, changes.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((changes[middle]?.seq ?? 0) <= seq) low = middle + 1
+    else high = middle
+  }
+  return changes.slice(low, low + maxBatch)
+}
+
+/** Returns the first rows, as many as make a batch, none with a number beyond the end. */
+function upTo(rows: readonly FollowedRow[], end: number): readonly FollowedRow[] {
+  let bytes = 0
+  return rows.filter(({ seq, json }, at) => {
+    const isIn = seq <= end && (at === 0 || bytes < batchBytes)
+    bytes += json?.length ?? 0
+    return isIn
+  })
+}
+
+const asRow = ({ seq, values, json, added }: RecordChange): FollowedRow => ({
+  ...{ seq, json, added },
+  key_values: JSON.stringify(values),
+})
+
+const followed = ({ seq, key_values, json, added }: FollowedRow): FollowedChange => ({
+  ...{ seq, key: key_values, json },
+  kind: json === null ? 'deleted' : added > 0 ? 'added' : 'changed',
+})
+
+interface Held {
+  readonly difference: Difference | undefined
+  readers: number
+}
+
+/** Reads differences of versions. Those who need the same one share it. */
+function createDifferences(parts: Pick<Parts, 'openVersion' | 'sharedSlots'>) {
+  const held = new Map<string, Held>()
+  // One is made at a time; the networks of clients take turns.
+  const turns = createFairQueue({ max: 1 })
+
+  function makeRoom(bytes: number): void {
+    let [size, unused] = [bytes, 0]
+    for (const { difference, readers } of held.values()) {
+      size += difference?.byteLength ?? 0
+      if (readers === 0) unused++
+    }
+    for (const [key, { difference, readers }] of held) {
+      if (readers > 0 || (unused < maxKept && size <= maxHeld)) continue
+      held.delete(key)
+      unused--
+      size -= difference?.byteLength ?? 0
+    }
+    if (size > maxHeld)
+      throw new Overloaded('Too many differences of versions are being read. Retry in a moment.')
+  }
+
+  async function make(before: RecordEntity, after: RecordEntity, client: Client): Promise<Held> {
+    const key = JSON.stringify([before, after].map(stateOf))
+    const leave = await turns.enter(client)
+    try {
+      const known = held.get(key)
+      const difference = known ? known.difference : await differenceOf(before, after, parts, client.signal())
+      if (!known) makeRoom(difference?.byteLength ?? 0)
+      const one = known ?? { difference, readers: 0 }
+      one.readers++
+      held.set(key, one)
+      return one
+    } finally {
+      leave()
+    }
+  }
+
+  return async function* (before: RecordEntity, after: RecordEntity, client: Client) {
+    const one = await make(before, after, client)
+    try {
+      if (!one.difference) throw new StateGone()
+      if (one.difference.length === 0) yield { changes: [], state: stateOf(after) }
+      else yield* read(before, after, one.difference, parts)
+    } finally {
+      one.readers--
+    }
+  }
+}
+
+/** Reads the records of a difference. */
+async function* read(
+  before: RecordEntity,
+  after: RecordEntity,
+  difference: Difference,
+  { openVersion }: Pick<Parts, 'openVersion'>,
+): AsyncGenerator<ChangeBatch> {
+  const step = (of: RecordEntity) => Math.floor(batchBytes / Math.max(of.source.largest, 1))
+  const length = 2 * Math.max(1, Math.min(maxBatch, step(before), step(after)))
+  for (let from = 0; from < difference.length; from += length) {
+    const some = difference.subarray(from, from + length)
+    const slots = (side: 0 | 1, isWanted: (at: number) => boolean) =>
+      some.filter((slot, at) => at % 2 === side && slot > 0 && isWanted(at)).map(slot => slot - 1)
+    // Of records that are there afterwards, the ones before aren't needed.
+    const olds = await recordsIn(
+      before,
+      slots(0, at => some[at + 1] === 0),
+      openVersion,
+    )
+    const news = await recordsIn(
+      after,
+      slots(1, () => true),
+      openVersion,
+    )
+    const changes: FollowedChange[] = []
+    let [i, j] = [0, 0]
+    for (let at = 0; at < some.length; at += 2) {
+      const isThere = some[at + 1] !== 0
+      const json = (isThere ? news[j++] : olds[i++]) as string
+      const key = JSON.stringify(keyValues(after, parseWritten(json) as Members))
+      if (isThere) changes.push({ kind: some[at] === 0 ? 'added' : 'changed', key, json })
+      else changes.push({ kind: 'deleted', key, json: null })
+    }
+    yield from + length < difference.length ? { changes } : { changes, state: stateOf(after) }
+  }
+}
+
+async function recordsIn(
+  entity: RecordEntity,
+  slots: Uint32Array,
+  openVersion: Entities['openVersion'],
+): Promise<readonly string[]> {
+  if (slots.length === 0) return []
+  const version = await openVersion(entity)
+  try {
+    return await version.read(slots)
+  } finally {
+    await version.close()
+  }
+}
