@@ -79,6 +79,15 @@ async function* cursor(
   }
 }
 
+/** True if all values are the same, in whichever order they were written. */
+function haveSameValues(old: Read, now: Read): boolean {
+  if (old.json === now.json) return true
+  const records = [old, now].map(({ json }) => parseWritten(json) as Members)
+  const key = [...new Set(records.flatMap(record => Object.keys(record)))]
+  const [before, after] = records.map(record => JSON.stringify(keyValues({ key }, record)))
+  return before === after
+}
+
 /** Merges two lists of records that have one order. */
 async function merged(
   olds: AsyncGenerator<readonly Read[]>,
@@ -96,7 +105,7 @@ async function merged(
     const order = !old ? 1 : !now ? -1 : old.json === now.json ? 0 : compare(old, now)
     if (order < 0) found.push((old?.slot ?? 0) + 1, 0)
     else if (order > 0) found.push(0, (now?.slot ?? 0) + 1)
-    else if (old?.json !== now?.json) found.push((old?.slot ?? 0) + 1, (now?.slot ?? 0) + 1)
+    else if (old && now && !haveSameValues(old, now)) found.push((old?.slot ?? 0) + 1, (now?.slot ?? 0) + 1)
     if (order <= 0 && ++i === some?.length) [some, i] = [await next(olds), 0]
     if (order >= 0 && ++j === others?.length) [others, j] = [await next(news), 0]
   }
