@@ -12,6 +12,7 @@ import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
 import type { EntityState } from '../model/snapshots.ts'
 import type { Expose, ForeignKey, FoundTables, TableSearch } from './exposing.ts'
+import type { ChangeBatch } from './followed-changes.ts'
 import type { RevisedRecords } from './revised-records.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
@@ -198,26 +199,6 @@ export interface RecordEvent {
   /** What differs, as JSON; null: it was not recorded. */
   readonly changes: string | null
 }
-
-/** Changes of records, in their order. */
-export interface ChangeBatch {
-  readonly changes: readonly FollowedChange[]
-  /** The state after these changes; undefined amid the differences of two versions. */
-  readonly state?: EntityState
-}
-
-export interface FollowedChange {
-  readonly kind: 'added' | 'changed' | 'deleted'
-  /** The number of a change of a single record. */
-  readonly seq?: number
-  /** The values of the key fields, as a JSON array. */
-  readonly key: string
-  /** The record as JSON; null if it was deleted. */
-  readonly json: string | null
-}
-
-/** A state of an entity, or what has changed since, can't be read any more. */
-export class StateGone extends Error {}
 
 /** The entity is no longer the one that a change was made for. */
 export class EntityChanged extends Error {}

@@ -49,6 +49,7 @@ const doorsOfColumns = [
   'record-source',
   'record-listings',
   'changed-entities',
+  'changes-since',
   'earlier-states',
   'fold-changes',
   'search',

@@ -1,11 +1,12 @@
 import type { Routes, Schemas } from './api.ts'
+import type { Description } from './description.ts'
 import { type HalList, listOf } from './hal.ts'
 import { canBeExact, exactly } from './json.ts'
 import { type LoginMethod, methodsIn } from './login-methods.ts'
 import type { Options } from './options.ts'
 import { CarrelProblem } from './problem.ts'
 import type { Json } from './query.ts'
-import { type Description, Entity, type Query, queryOf } from './records.ts'
+import { Entity, type Query, queryOf } from './records.ts'
 import { type Ask, type Element, pathIn, type Request, read } from './routes.ts'
 import {
   type AskFactor,

@@ -6,6 +6,7 @@ export {
   createClient,
   type Status,
 } from './client.ts'
+export type { Description } from './description.ts'
 export type { HalList, HalPage } from './hal.ts'
 export type { LoginMethod } from './login-methods.ts'
 export type { Options } from './options.ts'
@@ -21,7 +22,7 @@ export type {
   Specification,
   Subquery,
 } from './query.ts'
-export type { Description, Entity, Found, Page, Precondition, Query } from './records.ts'
+export type { Entity, Found, Page, Precondition, Query } from './records.ts'
 export type { Request } from './routes.ts'
 export type {
   AskFactor,

@@ -3,13 +3,8 @@ import { type Client, createFairQueue, Overloaded } from '../../lib/fair-queue.t
 import { type Members, parseWritten } from '../../lib/json.ts'
 import { keyValues, type RecordChange } from '../../model/record-changes.ts'
 import type { EntityState } from '../../model/snapshots.ts'
-import {
-  type ChangeBatch,
-  type Entities,
-  type FollowedChange,
-  type RecordEntity,
-  StateGone,
-} from '../entities.ts'
+import type { Entities, RecordEntity } from '../entities.ts'
+import { type ChangeBatch, type FollowedChange, StateGone } from '../followed-changes.ts'
 import { baseEntity, changesOf, lineOf, stateOf } from './changed-entities.ts'
 import { type Difference, differenceOf } from './version-difference.ts'
 
