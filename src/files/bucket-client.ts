@@ -5,8 +5,8 @@ import { type BucketPlace, placeText } from '../config/files-place.ts'
 import { FilesUnavailable, MisconfiguredFiles } from '../lib/errors.ts'
 import type { BucketOperation, Measures } from '../model/measures.ts'
 
-/** An object, as lists show it. */
-export interface Listed {
+/** An object or an upload, as lists show it. */
+interface Listed {
   readonly key: string
   /** In ms since 1970. */
   readonly modified: number
@@ -34,11 +34,11 @@ export interface BucketClient {
   complete(key: string, upload: string, tags: readonly string[]): Promise<void>
   /** Removes a multipart upload, if it is still there. */
   abort(key: string, upload: string): Promise<void>
-  /** Copies an object inside of the bucket. */
-  copy(from: string, to: string, size: number): Promise<void>
+  /** Copies an object inside of the server. @param source its bucket, if it is another one */
+  copy(from: string, to: string, size: number, source?: string): Promise<void>
   remove(keys: readonly string[]): Promise<void>
   /** Lists objects in pages. @param most the size of a page */
-  list(prefix: string, most?: number): AsyncIterable<readonly Listed[]>
+  list(prefix: string, most?: number): AsyncIterable<readonly (Listed & { readonly size: number })[]>
   uploads(prefix: string): AsyncIterable<readonly (Listed & { readonly upload: string })[]>
   /** Signs the address of an object. @param seconds for which it is valid */
   sign(key: string, headers: SignedHeaders, seconds: number): Promise<string>
@@ -193,8 +193,8 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
       const { ETag } = await require('write', options => client.send(command, options))
       return ETag ?? ''
     },
-    copy: async (from, to, size) => {
-      const CopySource = `${Bucket}/${from.split('/').map(encodeURIComponent).join('/')}`
+    copy: async (from, to, size, source = Bucket) => {
+      const CopySource = `${source}/${from.split('/').map(encodeURIComponent).join('/')}`
       if (size > copyAtOnce) return copyInParts(CopySource, to, size)
       const command = new s3.CopyObjectCommand({ Bucket, Key: to, CopySource })
       await require('write', options => patient.send(command, options), copyLimit)
@@ -208,8 +208,8 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
       for (let ContinuationToken: string | undefined; ; ) {
         const command = new s3.ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken })
         const page = await require('list', options => client.send(command, options))
-        yield (page.Contents ?? []).map(({ Key: key = '', LastModified }) => ({
-          ...{ key, modified: LastModified?.getTime() ?? 0 },
+        yield (page.Contents ?? []).map(({ Key: key = '', LastModified, Size: size = 0 }) => ({
+          ...{ key, size, modified: LastModified?.getTime() ?? 0 },
         }))
         ContinuationToken = page.NextContinuationToken
         if (ContinuationToken === undefined) return

@@ -26,6 +26,10 @@ const heldFor = 60 * 60 * 1000
 const signedFor = 60
 const namesAtOnce = 500
 
+/** The key of a content. */
+export const contentKey = (prefix: string, sha256: string): string =>
+  `${prefix}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`
+
 /** Files in a bucket (docs/decisions/0080). @param count counts requests, for metrics */
 export function openBucket(place: BucketPlace, store: FilesStore, count: CountRequest): Files {
   const { prefix } = place
@@ -33,7 +37,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   const incoming = `${prefix}incoming/`
   /** Begins the keys of objects that keep sweeps from deleting while a backup reads contents, as in a folder. */
   const held = `${incoming}held-`
-  const keyOf = (sha256: string) => `${prefix}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`
+  const keyOf = (sha256: string) => contentKey(prefix, sha256)
   /** The SHA-256 in the key of a content; undefined for other keys. */
   const nameIn = (key: string) =>
     /^[0-9a-f]{2}\/[0-9a-f]{2}\/([0-9a-f]{64})$/.exec(key.slice(prefix.length))?.[1]
@@ -138,6 +142,15 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   }
   return {
     place: owned.place,
+    bucket: place,
+    copyFrom: async (other, content) => {
+      const { sha256, size } = content
+      if (other.bucket?.endpoint !== place.endpoint || other.bucket.region !== place.region) return false
+      const from = contentKey(other.bucket.prefix, sha256)
+      if ((await createBucketClient(other.bucket, count).size(from)) !== size) return false
+      if (!(await uploads.claim(content))) await client.copy(from, keyOf(sha256), size, other.bucket.bucket)
+      return true
+    },
     keep,
     keepOpened,
     // The upload's folder removes its file.

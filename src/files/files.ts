@@ -1,3 +1,4 @@
+import type { BucketPlace } from '../config/files-place.ts'
 import type { Content } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { FileStore } from './file-store.ts'
@@ -31,6 +32,13 @@ export interface Files extends FileStore {
    * @throws OtherStore if the place belongs to another store
    */
   sweep(progress?: (share: number) => void, now?: number): Promise<SweepReport>
+  /**
+   * Copies a content of another place inside of the server that both are on, which neither reads nor hashes it.
+   * @returns false if they are not on one server, or the content isn't there with the right size
+   */
+  copyFrom(other: Pick<Files, 'bucket'>, content: Content): Promise<boolean>
+  /** undefined for a folder. */
+  readonly bucket: BucketPlace | undefined
   /** Removes a content, which another place has. @returns false if it was not there */
   remove(sha256: string): Promise<boolean>
   /**

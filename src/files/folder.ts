@@ -13,6 +13,8 @@ export function openFolder(folder: string, store: FilesStore): Files {
   return {
     ...createFileStore(folder),
     place: folder,
+    bucket: undefined,
+    copyFrom: async () => false,
     sign: undefined,
     claim: () => claimFiles(owned, store),
     takeOver: () => takeOver(owned, store),

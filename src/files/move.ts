@@ -57,6 +57,10 @@ export async function moveFiles(
 
   /** @returns true if the new place then has the content, intact */
   async function copy(content: Content): Promise<boolean> {
+    return (await to.copyFrom(from, content)) ? isCopied(content) : copyByReading(content)
+  }
+
+  async function copyByReading(content: Content): Promise<boolean> {
     const file = await from.open(content.sha256)
     if (!file) {
       // A node that uses the new place already may have received it meanwhile.
@@ -75,6 +79,10 @@ export async function moveFiles(
     } finally {
       await file.close()
     }
+    return isCopied(content)
+  }
+
+  async function isCopied(content: Content): Promise<boolean> {
     if (!(await isIntact(content))) {
       // Otherwise, a repeated move would take it for copied.
       await to.remove(content.sha256)

@@ -40,7 +40,8 @@ async function targetIn(backups: Backups): Promise<Target> {
   const known = new Map<string, Content>()
   for (const { path, ...content } of (await latest(backups))?.files ?? [])
     if (path.startsWith('entities/') && (await has(content))) known.set(path, content)
-  return { staging, known, has, keep: file => contents.keepOpened(file) }
+  const { copyFrom, keepOpened } = contents
+  return { staging, known, has, copyFrom, keep: file => keepOpened(file) }
 }
 
 async function latest(backups: Backups): Promise<Manifest | undefined> {

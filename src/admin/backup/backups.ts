@@ -1,4 +1,4 @@
-import type { FileStore } from '../../files/file-store.ts'
+import type { Files } from '../../files/files.ts'
 import type { Database } from '../../lib/sqlite.ts'
 import type { Content } from '../../model/items.ts'
 import type { Manifest } from './manifest.ts'
@@ -12,7 +12,7 @@ export interface Backups {
   readonly place: string
   /** A folder for the temporary files of a backup in the making. */
   readonly staging: string
-  readonly contents: Pick<FileStore, 'keepOpened' | 'open'>
+  readonly contents: Pick<Files, 'copyFrom' | 'keepOpened' | 'open'>
   has(content: Content): Promise<boolean>
   /** Returns the place of a content in messages. */
   placeOf(sha256: string): string

@@ -1,3 +1,5 @@
+import { open } from 'node:fs/promises'
+import { type Opened, readThrough } from '../../files/opened.ts'
 import type { Database } from '../../lib/sqlite.ts'
 import type { Content } from '../../model/items.ts'
 import { holderExpression, maxHolders } from '../../storage/statements/items.ts'
@@ -53,4 +55,20 @@ export async function forEachContent(
     for (let next = iterator.next(); !next.done; next = iterator.next()) await work(next.value)
   }
   await Promise.all(Array.from({ length: maxAtOnce }, run))
+}
+
+/** Copies an open file to a new one, and closes it. @returns what was copied */
+export async function copyTo(from: Opened, path: string): Promise<Content> {
+  try {
+    const to = await open(path, 'wx', 0o600)
+    try {
+      const content = await readThrough(from, chunk => to.writeFile(chunk))
+      await to.sync()
+      return content
+    } finally {
+      await to.close()
+    }
+  } finally {
+    await from.close()
+  }
 }

@@ -12,7 +12,7 @@ import { type BackedUpFile, currentFormat, type LostContent, type Manifest } fro
 /** The store to back up. */
 export interface Source {
   readonly takeSnapshot: TakeSnapshot
-  readonly files: Pick<Files, 'open' | 'pauseSweeps'>
+  readonly files: Pick<Files, 'bucket' | 'open' | 'pauseSweeps'>
 }
 
 /** The destination of a backup: a folder or a stream. */
@@ -22,6 +22,8 @@ export interface Target {
   /** Versions of entities that the target already has, by path. */
   readonly known: ReadonlyMap<string, Content>
   has(content: Content): Promise<boolean>
+  /** @returns true if it has copied the content from there without reading it */
+  copyFrom(files: Source['files'], content: Content): Promise<boolean>
   /**
    * Keeps a copy of the open file.
    * @param expected the content that it should have; undefined if that is not known yet
@@ -104,6 +106,11 @@ async function copyContents(
   /** @returns false if the content is missing in the store or damaged */
   async function copy(content: Content): Promise<boolean> {
     if (await target.has(content)) return true
+    if (await target.copyFrom(store, content)) {
+      copied.count++
+      copied.bytes += content.size
+      return true
+    }
     const file = await store.open(content.sha256)
     if (!file) return false
     try {

@@ -101,7 +101,7 @@ export interface Manifests {
   /** Returns the names of all files there; none if the place does not exist yet. */
   list(): Promise<readonly string[]>
   /** @param limit maximum size in bytes @returns undefined if it is larger */
-  read(file: string, limit: number): Promise<string | undefined>
+  read(file: string, limit?: number): Promise<string | undefined>
 }
 
 /** Returns the names of the backups, oldest first. */

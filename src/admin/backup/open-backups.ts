@@ -9,11 +9,13 @@ import type { Manifests } from './manifest.ts'
  */
 export async function openBackups(place: FilesPlace, mode: 'read' | 'write'): Promise<Backups> {
   if (place.kind === 'folder') return mode === 'write' ? openToWrite(place.folder) : openToRead(place.folder)
-  throw new Error('no buckets yet')
+  const { openBucketOfBackups } = await import('./bucket.ts')
+  return openBucketOfBackups(place, mode)
 }
 
 /** Returns the manifests of a place of backups, which is not locked to read them. */
 export async function manifestsAt(place: FilesPlace): Promise<Manifests> {
   if (place.kind === 'folder') return manifestsIn(place.folder)
-  throw new Error('no buckets yet')
+  const { manifestsInBucket } = await import('./bucket.ts')
+  return manifestsInBucket(place)
 }

@@ -1,16 +1,14 @@
-import { open, rename, stat } from 'node:fs/promises'
+import { rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Files, noStore } from '../../files/files.ts'
 import { openFiles } from '../../files/open-files.ts'
-import { type Opened, readThrough } from '../../files/opened.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Content } from '../../model/items.ts'
 import { lastBefore } from '../../storage/copy/from-before.ts'
 import { checkSnapshot, newestSchema, renewSnapshot } from '../../storage/copy/restored.ts'
 import type { Backups } from './backups.ts'
-import { contentsIn, countContents, forEachContent } from './contents.ts'
+import { contentsIn, copyTo, countContents, forEachContent } from './contents.ts'
 import type { Progress } from './make.ts'
 import { BadBackup, currentFormat, type Manifest } from './manifest.ts'
 import { type ClaimedPlace, claimPlace, type Place } from './place.ts'
@@ -140,21 +138,6 @@ async function copyFiles(
     )
   } finally {
     db.close()
-  }
-}
-
-async function copyTo(from: Opened, path: string): Promise<Content> {
-  try {
-    const to = await open(path, 'wx', 0o600)
-    try {
-      const content = await readThrough(from, chunk => to.writeFile(chunk))
-      await to.sync()
-      return content
-    } finally {
-      await to.close()
-    }
-  } finally {
-    await from.close()
   }
 }
 

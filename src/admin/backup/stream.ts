@@ -28,6 +28,7 @@ export async function backUpToStream(
         staging: staging.path,
         known: new Map(),
         has: async () => false,
+        copyFrom: async () => false,
         keep: async (file, expected) => {
           // The file is read twice, because a tar entry has the name and size before the bytes.
           const content = await readThrough(file)
@@ -52,7 +53,7 @@ export async function backUpToStream(
  * Creates a folder for secrets, which is removed when the process ends, even after a signal or because its
  * output is no longer read.
  */
-function temporaryFolder() {
+export function temporaryFolder() {
   const path = makeTemporaryFolder('backup')
   const clear = () => rmSync(path, { recursive: true, force: true })
   const end = (signal: NodeJS.Signals) => {

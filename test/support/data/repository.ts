@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandEvent } from '../../../src/cli/store.ts'
-import { folderOf } from '../../../src/config/files-place.ts'
-import { createFileStore } from '../../../src/files/file-store.ts'
+import type { Files } from '../../../src/files/files.ts'
+import { openFiles } from '../../../src/files/open-files.ts'
 import type { Bitstream, Item, Metadata } from '../../../src/model/items.ts'
 import type { Readers } from '../../../src/model/readers.ts'
 import { scratch } from '../service/postgres-server.ts'
@@ -52,7 +52,7 @@ export async function addItem(
     metadata: metadata ?? titled(`Title of ${identifier}`),
     collections,
     readers,
-    bitstreams: await keepFiles(folderOf(config.files), files),
+    bitstreams: await keepFiles(await openFiles(config.files, repository), files),
     fingerprint: `${Math.random()}`,
   }
   await repository.putItems([item], commandEvent('item.add'))
@@ -63,10 +63,9 @@ export async function addItem(
   return { ...stored, bitstreams, files: new Map(bitstreams.map(one => [one.name, one])) }
 }
 
-async function keepFiles(filesFolder: string, files: readonly PlannedFile[]) {
+async function keepFiles(store: Pick<Files, 'keep'>, files: readonly PlannedFile[]) {
   const folder = mkdtempSync(join(scratch, 'carrel-files-'))
   try {
-    const store = createFileStore(filesFolder)
     const bitstreams = []
     for (const { name, content = `content of ${name}`, ...file } of files) {
       const path = file.path ?? join(folder, 'content')

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -48,7 +48,9 @@ export async function startBucket(
   bucket = 'carrel',
   ...others: readonly string[]
 ): Promise<BucketServer> {
-  const S3rver = createRequire(import.meta.url)('s3rver') as new (options: Options) => Server
+  const require = createRequire(import.meta.url)
+  replaceDes(require('node:crypto') as Ciphers)
+  const S3rver = require('s3rver') as new (options: Options) => Server
   const folder = mkdtempSync(join(scratch, 'carrel-bucket-'))
   const server = new S3rver({
     address: '127.0.0.1',
@@ -79,11 +81,15 @@ export async function startBucket(
   }
 }
 
-/** Returns settings of files in this bucket. Credentials are where the library looks for them. */
+/** Returns settings of files in this bucket, with credentials, which this process gets, too. */
 export function bucketSettings({ line, bucket, ...key }: BucketServer, prefix = 'archive') {
-  process.env.AWS_ACCESS_KEY_ID = key.accessKeyId
-  process.env.AWS_SECRET_ACCESS_KEY = key.secretAccessKey
-  return { CARREL_FILES: `s3://${bucket}/${prefix}`, CARREL_FILES_ENDPOINT: line.address }
+  const credentials = { AWS_ACCESS_KEY_ID: key.accessKeyId, AWS_SECRET_ACCESS_KEY: key.secretAccessKey }
+  Object.assign(process.env, credentials)
+  return {
+    ...credentials,
+    CARREL_FILES: `s3://${bucket}/${prefix}`,
+    CARREL_FILES_ENDPOINT: line.address,
+  }
 }
 
 /** End of the name of a file with an object. */
@@ -108,6 +114,7 @@ interface Store {
   putMetadata(bucket: string, key: string, metadata: Headers, md5?: string): Promise<void>
   putObject(object: StoredObject): Promise<Written>
   putPart(bucket: string, upload: string, part: string, content: Readable): Promise<Written>
+  deleteObject(bucket: string, key: string): Promise<void>
   copyObject(from: string, fromKey: string, to: string, toKey: string, metadata?: Headers): Promise<Headers>
 }
 interface StoredObject {
@@ -130,6 +137,22 @@ interface Context {
   body: unknown
 }
 type Middleware = (context: Context, next: () => Promise<void>) => Promise<void>
+
+interface Ciphers {
+  createCipheriv: typeof createCipheriv
+  createDecipheriv: typeof createDecipheriv
+}
+
+/** The server hides places in lists by DES, which OpenSSL no longer has: lists of several pages failed. */
+function replaceDes(crypto: Ciphers): void {
+  const twice = (bytes: unknown) => Buffer.concat([bytes as Buffer, bytes as Buffer])
+  const replaced =
+    <F extends typeof createCipheriv | typeof createDecipheriv>(make: F) =>
+    (name: string, key: unknown, iv: unknown) =>
+      name === 'des' ? make('aes-128-cbc', twice(key), twice(iv)) : make(name, key as Buffer, iv as Buffer)
+  crypto.createCipheriv = replaced(createCipheriv) as typeof createCipheriv
+  crypto.createDecipheriv = replaced(createDecipheriv) as typeof createDecipheriv
+}
 
 /**
  * Makes an object appear whole or not at all, as S3 does. s3rver writes in place, answers before the last
@@ -169,6 +192,11 @@ function writeAtomically(store: Store): void {
     const written = await write(path, content)
     await writeFile(`${path}.md5`, written.md5)
     return written
+  }
+  // s3rver also removes folders, into which others are writing.
+  store.deleteObject = async (bucket, key) => {
+    for (const resource of ['object', 'object.md5', 'metadata.json'])
+      await rm(store.getResourcePath(bucket, key, resource), { force: true })
   }
   store.copyObject = async (from, fromKey, to, toKey, metadata) => {
     const kept = metadata ?? (await store.getMetadata(from, fromKey))

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type BucketPlace, placeText } from '../../config/files-place.ts'
+import { contentKey } from '../../files/bucket.ts'
+import { type BucketClient, createBucketClient } from '../../files/bucket-client.ts'
+import { noStore } from '../../files/files.ts'
+import { openFiles } from '../../files/open-files.ts'
+import { OperatorError } from '../../lib/errors.ts'
+import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
+import { openSqlite } from '../../lib/sqlite.ts'
+import type { Backups } from './backups.ts'
+import { copyTo } from './contents.ts'
+import { BadBackup, fileNamed, type Manifests, manifestText, namesIn, readManifest } from './manifest.ts'
+import { temporaryFolder } from './stream.ts'
+
+/**
+ * Opens a bucket of backups: `backups/<name>.json` is the manifest of each, `contents/ab/cd/<sha256>` is what
+ * they share, and `carrel-backups.lock` says which program writes here.
+ * @throws OperatorError if the bucket holds something else there, or is in use
+ * @throws BadBackup if it holds no backups to read
+ */
+export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'write'): Promise<Backups> {
+  const { prefix } = place
+  const where = placeText(place)
+  const client = createBucketClient(place, () => {})
+  await requireBackups(client, prefix, where, mode)
+  const lock = mode === 'write' ? await takeLock(client, `${prefix}${lockName}`, where) : undefined
+  const ofContents = { ...place, prefix: `${prefix}contents/` }
+  const contents = await openFiles(ofContents, noStore)
+  // A backup that was killed left these.
+  if (lock) await contents.clearIncoming(Date.now())
+  const folder = temporaryFolder()
+  const keyOf = (sha256: string) => contentKey(ofContents.prefix, sha256)
+  const manifests = manifestsInBucket(place)
+  const manifestKey = (name: string) => `${prefix}backups/${name}.json`
+
+  /** Sizes of the contents whose SHA-256 begins with two digits. Only the last two lists are kept. */
+  const listed = new Map<string, Promise<ReadonlyMap<string, number>>>()
+  function sizesOf(digits: string): Promise<ReadonlyMap<string, number>> {
+    const known = listed.get(digits)
+    if (known) return known
+    const sizes = (async () => {
+      const found = new Map<string, number>()
+      for await (const page of client.list(`${ofContents.prefix}${digits}/`))
+        for (const { key, size } of page) found.set(key.slice(-64), size)
+      return found
+    })()
+    const [oldest] = listed.keys()
+    if (listed.size > 1 && oldest !== undefined) listed.delete(oldest)
+    listed.set(digits, sizes)
+    return sizes
+  }
+
+  return {
+    ...{ place: where, staging: folder.path, contents },
+    has: async ({ sha256, size }) => (await sizesOf(sha256.slice(0, 2))).get(sha256) === size,
+    placeOf: sha256 => `${where}/${keyOf(sha256).slice(prefix.length)}`,
+    names: () => namesIn(manifests),
+    manifest: async name =>
+      readManifest((await manifests.read(`${name}.json`)) ?? '', `${where}/backups/${name}.json`),
+    complete: async (name, manifest) => {
+      await lock?.require()
+      await client.put(manifestKey(name), Buffer.from(manifestText(manifest)))
+    },
+    removeManifests: async names => {
+      await lock?.require()
+      await client.remove(names.map(manifestKey))
+    },
+    openDatabase: async manifest => {
+      const { sha256 } = fileNamed(manifest, 'carrel.db')
+      const path = join(folder.path, `${randomUUID()}.db`)
+      const bad = (why: string) =>
+        new BadBackup(`${where}/${keyOf(sha256).slice(prefix.length)} (carrel.db): ${why}`)
+      const file = await contents.open(sha256)
+      if (!file) throw bad('it is missing')
+      if ((await copyTo(file, path)).sha256 !== sha256) throw bad('it is damaged')
+      return openSqlite(path, { mode: 'immutable' }, bad)
+    },
+    contentsFrom: async digits => {
+      listed.delete(digits)
+      return [...(await sizesOf(digits)).keys()]
+    },
+    removeContent: sha256 => client.remove([keyOf(sha256)]),
+    close: async () => {
+      folder.remove()
+      await lock?.release()
+    },
+  }
+}
+
+/** The manifests in a bucket of backups. */
+export function manifestsInBucket(place: BucketPlace): Manifests {
+  const client = createBucketClient(place, () => {})
+  const folder = `${place.prefix}backups/`
+  return {
+    list: async () => {
+      const names: string[] = []
+      for await (const page of client.list(folder))
+        names.push(...page.map(({ key }) => key.slice(folder.length)))
+      return names
+    },
+    read: async (file, limit = 1024 ** 3) => textOf(client, `${folder}${file}`, limit),
+  }
+}
+
+/** @returns undefined if there is no such object, or it is larger than the limit */
+async function textOf(client: BucketClient, key: string, limit: number): Promise<string | undefined> {
+  const found = await client.read(key, 0, limit - 1)
+  if (!found) return undefined
+  if (found.size <= limit) return Buffer.concat(await found.body.toArray()).toString()
+  found.body.destroy()
+  return undefined
+}
+
+async function requireBackups(client: BucketClient, prefix: string, where: string, mode: 'read' | 'write') {
+  for await (const [first] of client.list(prefix, 1)) {
+    const name = first?.key.slice(prefix.length)
+    if (name === undefined) break
+    if (/^(backups\/|contents\/|carrel-backups\.lock$)/.test(name)) return
+    if (mode === 'read') break
+    throw new OperatorError(
+      `${where} is not empty and holds no backups; give an empty prefix, or one that has backups`,
+    )
+  }
+  if (mode === 'read') throw new BadBackup(`${where} holds no backups of Carrel`)
+}
+
+/** The lock object, whose name is specific to Carrel: a prefix that has it holds backups. */
+const lockName = 'carrel-backups.lock'
+/** Time in ms between two renewals of a lock, and time without one after which its program counts as ended. */
+const renewal = 10_000
+const abandoned = 60_000
+/** Time in ms in which a program that began at the same moment has written its lock, too. */
+const settling = 1_000
+
+interface Lock {
+  /** @throws OperatorError if another program has taken the lock */
+  require(): Promise<void>
+  release(): Promise<void>
+}
+
+/**
+ * Takes the lock of a bucket, which has no locks of its own: an object that names its program and is written
+ * again every few seconds. One that isn't any more, or is of a program of this machine that has ended, is
+ * taken over. No clocks are compared.
+ */
+async function takeLock(client: BucketClient, key: string, where: string): Promise<Lock> {
+  const inUse = () =>
+    new OperatorError(
+      `${where} is locked: another backup is using it, or has just been killed; try again in a minute`,
+    )
+  const read = () => textOf(client, key, 1_000)
+  const seen = await read()
+  if (seen !== undefined && !isLeftOver(seen))
+    for (const begun = performance.now(); performance.now() - begun < abandoned; await delay(settling))
+      if ((await read()) !== seen) throw inUse()
+  const own = `${randomUUID()}.${processIdInName()}`
+  let renewals = 0
+  const write = () => client.put(key, Buffer.from(`${renewals++}-${own}`))
+  await write()
+  await delay(settling)
+  const lock = {
+    require: async () => {
+      if (!(await read())?.endsWith(own)) throw inUse()
+    },
+  }
+  await lock.require()
+  let renewed: Promise<void> = Promise.resolve()
+  const renewing = setInterval(() => {
+    // A lock that was lost is noticed before anything is completed or removed.
+    renewed = lock
+      .require()
+      .then(write, () => {})
+      .catch(() => {})
+  }, renewal).unref()
+  return {
+    ...lock,
+    release: async () => {
+      clearInterval(renewing)
+      await renewed
+      await lock.require().then(
+        () => client.remove([key]),
+        () => {},
+      )
+    },
+  }
+}
