@@ -58,7 +58,7 @@ export async function buildApp(
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
   const authentication = await createAuthentication({ config, limits, measures, passwordCost, storage, ways })
-  const { challenge, csrf, factorParts, keyring, lookAgain, newSessions, onBehalfOf } = authentication
+  const { challenge, csrf, keyring, lookAgain, newSessions, onBehalfOf } = authentication
   const { passwords, specialGroups, throttle, tickets, tokens, verifyAccessToken } = authentication
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
@@ -68,6 +68,7 @@ export async function buildApp(
   const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, clock, keyring })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   const registrations = await loadRegistrations(config, { app, people, passwords, tickets, trail })
+  const factorParts = { ...authentication.factorParts, tellOwner: registrations?.tellOwner ?? (() => {}) }
   const managing = { addresses, config, limits, lookAgain, specialGroups, storage, tally }
   const administration = createAdministration(app, managing)
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })

@@ -26,6 +26,8 @@ export interface FactorParts {
   readonly secondFactor: SecondFactor
   readonly sessions: Pick<Sessions, 'of'>
   readonly tickets: Tickets
+  /** Tells an eperson by mail, if mail is configured, that a second factor of theirs has changed. */
+  readonly tellOwner: (eperson: string, change: 'added' | 'removed' | 'reset') => void
 }
 
 export const factorBody = ({ id, kind, name, alone, created, used }: Factor, self: string) => ({

@@ -42,7 +42,8 @@ const openToTickets = changes(
 /** `/api/authn/factors` and `/api/authn/challenges`: the caller's own factors (L12–L18). */
 export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
   type Route = { Params: { id: string } }
-  const { addresses, clock, config, factors, passkeys, people, sealed, secondFactor, tickets } = parts
+  const { addresses, clock, config, factors, passkeys, people, sealed, secondFactor, tellOwner, tickets } =
+    parts
   const all = `${addresses.authn}/factors`
   const bodyOf = (factor: Factor) => factorBody(factor, `${all}/${factor.id}`)
   const ownOf = async (request: FastifyRequest) => factors.of(ownLogin(request.caller).session.eperson.uuid)
@@ -142,6 +143,7 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       changes: { before: null, after: told(added) },
     })
     if (outcome !== 'added') throw refused(reasons[outcome])
+    tellOwner(eperson, 'added')
     const body = bodyOf(added)
     return reply
       .code(201)
@@ -172,6 +174,7 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       await secondFactor.prove(ownLogin(request.caller), proof, 'factor.remove', request)
       const event = changeOf(request, 'factor.remove', factor.id, told(factor), null)
       if (!(await factors.remove(factor.id, factor.eperson, event))) throw noFactor()
+      tellOwner(factor.eperson, 'removed')
       return reply.code(204).send()
     },
   )

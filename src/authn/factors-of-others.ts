@@ -16,7 +16,7 @@ const checked = bodyChecks(contracts, 'factor-refused')
 /** `/api/eperson/epersons/{uuid}/factors`: administrators see and reset the factors of others (L17). */
 export function factorRoutesOfOthers(app: FastifyInstance, parts: FactorParts): void {
   type Route = { Params: { uuid: string } }
-  const { addresses, factors, people, secondFactor, sessions } = parts
+  const { addresses, factors, people, secondFactor, sessions, tellOwner } = parts
   const to = 'see or reset the factors of others'
 
   async function wanted({ params }: FastifyRequest<Route>): Promise<Eperson> {
@@ -49,6 +49,7 @@ export function factorRoutesOfOthers(app: FastifyInstance, parts: FactorParts): 
       await secondFactor.prove(caller, proof, 'factor.reset', request)
       const event = eventOf(caller, request, { event: 'factor.reset', outcome: 'success' })
       await factors.reset(uuid, { ...event, eperson: uuid })
+      tellOwner(uuid, 'reset')
       return reply.code(204).send()
     },
   )

@@ -70,6 +70,8 @@ export interface Registrations {
     client: Client,
     event: AuditEvent,
   ): Promise<Eperson>
+  /** Tells an eperson by mail that a second factor of theirs has changed, in case that it wasn't them. */
+  readonly tellOwner: (eperson: string, change: keyof typeof factorChanges) => void
 }
 
 interface Registering extends Omit<NewPerson, 'passwordHash'> {
@@ -130,6 +132,11 @@ function createRegistrations({ trail, people, config, mailer, passwords, tickets
     }
   }
 
+  async function tell(eperson: string, change: keyof typeof factorChanges): Promise<void> {
+    const to = (await people.eperson(eperson))?.email
+    if (to !== undefined) mailer.send({ ...factorMail(factorChanges[change]), to })
+  }
+
   const refused = () =>
     new Problem('mail-token-refused', 'The token is unknown, or it was used, or it is older than one hour.')
 
@@ -151,6 +158,8 @@ function createRegistrations({ trail, people, config, mailer, passwords, tickets
   }
 
   return {
+    // The change is done, and is in the audit trail, whether or not the store answers now.
+    tellOwner: (eperson, change) => void tell(eperson, change).catch(() => {}),
     request: (kind, email, event) => {
       if (kind === 'register') refuseDomain(email, config)
       if (pending >= maxPending)
@@ -265,3 +274,18 @@ export const mailToken = (request: FastifyRequest): string | undefined =>
   single(request.query as Query, 'token')
 
 export const hasMailToken = (request: FastifyRequest): boolean => mailToken(request) !== undefined
+
+const factorChanges = {
+  added: 'A second factor was added to',
+  removed: 'A second factor was removed from',
+  reset: 'An administrator has removed all second factors from',
+} as const
+
+const factorMail = (change: string): Text => ({
+  subject: 'The second factor of your account has changed',
+  text: `${change} the account with this email address.
+
+If this was you, or you asked for it, ignore this mail. If not, someone uses your account: choose a new password at once, which
+ends every session, and tell those who look after the repository.
+`,
+})
