@@ -45,8 +45,8 @@ export function belowEntityRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, config, entities, answers, snapshots, texts } = parts
   const access = reads(openRightTo('read the entity'), 'query')
   const contracts = {
-    ':key': route('showRecord', access).config.contract,
     changes: route('followChanges', access).config.contract,
+    ':key': route('showRecord', access).config.contract,
     ':key/:related': route('listRelated', access).config.contract,
     ':key/:related/:value': route('listRelatedBelow', access).config.contract,
   }

@@ -182,15 +182,24 @@ export const contracts = {
       'With `text/event-stream`, a stream that goes on: each event has a snapshot as its `id`, and the first one without `since` tells the current one as an event `snapshot`. Without `since`, other types get the record with the key `changes`.',
     tag,
     query: { since: parameter(text, 'A snapshot, or `now`.') },
-    headers: { 'Last-Event-ID': parameter(text, 'The id of the last event; it counts instead of `since`.') },
+    headers: {
+      ...conditional,
+      'Last-Event-ID': parameter(text, 'The id of the last event; it counts instead of `since`.'),
+    },
     answers: {
-      200: answer('The changes.', {
-        'application/x-ndjson': Type.String({
-          description:
-            'A change on each line: `change` (`added`, `changed`, `deleted`), `key`, and the `record` unless it was deleted. The last line has the `snapshot` to go on with.',
-        }),
-        'text/event-stream': Type.String({ description: 'Such changes as data of events.' }),
-      }),
+      200: answer(
+        'The changes.',
+        {
+          'application/x-ndjson': Type.String({
+            description:
+              'A change on each line: `change` (`added`, `changed`, `deleted`), `key`, and the `record` unless it was deleted. The last line has the `snapshot` to go on with.',
+          }),
+          'text/event-stream': Type.String({ description: 'Such changes as data of events.' }),
+          'application/json': EntityRecord,
+        },
+        { ETag: Type.Optional(text), 'X-Accel-Buffering': Type.Optional(text) },
+      ),
+      304: unchanged,
     },
     problems: [
       'bad-parameter',

@@ -74,6 +74,7 @@ async function readDocument(): Promise<string> {
 
 /** The router's patterns with `*`, by the described routes. */
 const wildcards: Readonly<Record<string, string>> = {
+  '/api/query/v4/:entity/changes': '/api/query/v4/:entity/*',
   '/api/query/v4/:entity/:key': '/api/query/v4/:entity/*',
   '/api/query/v4/:entity/:key/:related': '/api/query/v4/:entity/*',
   '/api/query/v4/:entity/:key/:related/:value': '/api/query/v4/:entity/*',
