@@ -197,6 +197,10 @@ export const everybody = {
       en: 'Something in the address or the form is wrong',
       de: 'Etwas in der Adresse oder im Formular ist falsch',
     },
+    'snapshot-expired': {
+      en: 'What this page showed is no longer kept',
+      de: 'Was diese Seite zeigte, wird nicht mehr aufbewahrt',
+    },
     'bad-on-behalf-of': {
       en: 'There is nobody to act for',
       de: 'Die Person, für die gehandelt wird, gibt es nicht',
@@ -337,6 +341,10 @@ export const everybody = {
       de: 'Das Verzeichnis der Konten antwortet nicht',
     },
     'store-unavailable': { en: 'The store does not answer', de: 'Der Speicher antwortet nicht' },
+    'files-unavailable': {
+      en: 'The files can’t be reached at the moment',
+      de: 'Die Dateien sind zurzeit nicht erreichbar',
+    },
     'files-full': { en: 'There is no room for more files', de: 'Für weitere Dateien ist kein Platz' },
     'not-writable': {
       en: 'Records of this collection can’t be written',
