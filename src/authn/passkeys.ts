@@ -121,12 +121,14 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
     verifyNew: async (given, challenge, alone) => {
       if (credentialIn(given) === undefined) return undefined
       const { verifyRegistrationResponse } = await library()
-      const { registrationInfo } = await verifyRegistrationResponse({
-        ...expected,
-        response: given as RegistrationResponseJSON,
-        expectedChallenge: challenge,
-        requireUserVerification: alone,
-      }).catch(refused)
+      const verify = async () =>
+        verifyRegistrationResponse({
+          ...expected,
+          response: await withoutCertificates(given as RegistrationResponseJSON),
+          expectedChallenge: challenge,
+          requireUserVerification: alone,
+        })
+      const { registrationInfo } = await verify().catch(refused)
       if (!registrationInfo) return undefined
       const { id, publicKey, counter } = registrationInfo.credential
       return { credential: id, secret: publicKey, counter }
@@ -154,6 +156,23 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
       return { counter: authenticationInfo.newCounter }
     },
   }
+}
+
+/**
+ * Returns an answer whose attestation has no certificates, as all have that were asked for none (WebAuthn Level 3,
+ * §5.1.3). The library would fetch lists of revocations from wherever the certificates say.
+ * @throws Error if it has some, or can't be read
+ */
+async function withoutCertificates(given: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
+  const bytes = new Uint8Array(Buffer.from(given.response.attestationObject, 'base64url'))
+  const attestation = decodeAttestationObject(bytes)
+  const format = attestation.get('fmt')
+  if (format !== 'none' && (format !== 'packed' || attestation.get('attStmt').get('x5c') !== undefined))
+    throw new Error('the attestation has certificates')
+  // Encoded again, so that the library can't read anything else in it.
+  const attestationObject = Buffer.from(bytes).toString('base64url')
+  return { ...given, response: { ...given.response, attestationObject } }
 }
 
 /** Whatever the library can't read or verify is refused: the client sent it. */

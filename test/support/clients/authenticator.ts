@@ -1,4 +1,4 @@
-import { generateKeyPairSync, hash, randomBytes, sign } from 'node:crypto'
+import { generateKeyPairSync, hash, type KeyObject, randomBytes, sign } from 'node:crypto'
 
 /** The members of `publicKey` in the service's answers that an authenticator reads. */
 export interface PublicKey {
@@ -17,6 +17,8 @@ interface Lies {
   readonly verifiesUser?: boolean
   /** Signature counter; by default it grows. */
   readonly counter?: number
+  /** Certificates that vouch for the authenticator in the format of Android, the root last. @param hash of the client data */
+  readonly vouchers?: (publicKey: KeyObject, hash: Buffer) => readonly Buffer[]
 }
 
 /** A software authenticator with one passkey, and the browser around it (WebAuthn Level 3): ES256, no attestation. */
@@ -40,11 +42,28 @@ export class Authenticator {
     const key = Buffer.concat([Buffer.from('a5010203262001215820', 'hex'), bytes(x), hex('225820'), bytes(y)])
     const credential = Buffer.concat([Buffer.alloc(16), hex('0010'), bytes(this.id), key])
     const data = Buffer.concat([this.#data(rp?.id ?? '', 0x40, lies), credential])
-    // {"fmt": "none", "attStmt": {}, "authData": data}
-    const head = hex('a363666d74646e6f6e656761747453746d74a068617574684461746158')
+    const client = this.#clientData('webauthn.create', challenge, lies)
+    const clientHash = hash('sha256', client, 'buffer')
+    const certificates = lies.vouchers?.(this.#keys.publicKey, clientHash)
+    const signature = sign('sha256', Buffer.concat([data, clientHash]), this.#keys.privateKey)
+    const statement = certificates
+      ? [
+          cbor('android-key'),
+          cbor('attStmt'),
+          hex('a3'),
+          cbor('alg'),
+          hex('26'),
+          cbor('sig'),
+          cbor(signature),
+        ]
+      : [cbor('none'), cbor('attStmt'), hex('a0')]
+    const chain = certificates
+      ? [cbor('x5c'), Buffer.from([0x80 | certificates.length]), ...certificates.map(cbor)]
+      : []
+    const whole = [hex('a3'), cbor('fmt'), ...statement, ...chain, cbor('authData'), cbor(data)]
     return this.#answer({
-      clientDataJSON: this.#clientData('webauthn.create', challenge, lies).toString('base64url'),
-      attestationObject: Buffer.concat([head, Buffer.from([data.length]), data]).toString('base64url'),
+      clientDataJSON: client.toString('base64url'),
+      attestationObject: Buffer.concat(whole).toString('base64url'),
     })
   }
 
@@ -81,3 +100,10 @@ export class Authenticator {
 }
 
 const hex = (text: string) => Buffer.from(text, 'hex')
+
+/** A text of less than 24 bytes, or a byte string, in CBOR (RFC 8949 §3.1). */
+const cbor = (value: string | Buffer): Buffer => {
+  if (typeof value === 'string')
+    return Buffer.concat([Buffer.from([0x60 | value.length]), Buffer.from(value)])
+  return Buffer.concat([Buffer.from([0x59, value.length >> 8, value.length & 0xff]), value])
+}
