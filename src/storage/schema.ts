@@ -440,11 +440,11 @@ export const heldVersions = (text: string, integer: string, end = ')'): string =
   ${end};
   CREATE INDEX held_version_of_line ON held_version (root, folded);
   CREATE TABLE held_change (
-    seq ${integer} PRIMARY KEY,
     version ${text} NOT NULL,
+    seq ${integer} NOT NULL,
     key ${text} NOT NULL,
     key_values ${text} NOT NULL,
     json ${text},
-    added ${integer} NOT NULL
-  ${end};
-  CREATE INDEX held_change_of_version ON held_change (version, seq);`
+    added ${integer} NOT NULL,
+    PRIMARY KEY (version, seq)
+  ${end};`

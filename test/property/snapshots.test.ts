@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
+import { recollate } from '../../src/import/revise-entity.ts'
 import { fold } from '../../src/storage/columns/fold-changes.ts'
 import type { RecordEntity } from '../../src/storage/entities.ts'
 import { administrator } from '../support/clients/administrator.ts'
@@ -13,13 +14,23 @@ import { engines } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
 const id = fc.integer({ min: 1, max: 12 })
-const title = fc.constantFrom('a', 'b', 'ä', '')
+const title = fc.constantFrom('a', 'b', 'B', 'ä', '')
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('put' as const), id, title }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('delete' as const), id }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('fold' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('import' as const), count: id, title }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('update' as const), id, title }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('rule' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('collate' as const),
+      collation: fc.constantFrom('de', null),
+      // A record that is written while the version is being made.
+      during: fc.option(id, { nil: null }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('restore' as const), which: fc.nat({ max: 3 }) }) },
 )
 
@@ -66,7 +77,16 @@ for (const engine of engines)
                 entity: 'held',
                 kind: 'update',
               })
-            else if (one.kind === 'delete') {
+            else if (one.kind === 'rule')
+              await changeText(service, '', { entity: 'held', kind: 'update', read: 'anonymous' })
+            else if (one.kind === 'collate') {
+              const { collation, during } = one
+              const collations = new Map([['title', collation]])
+              const event = commandEvent('entity.update')
+              const made = recollate(entities, { name: 'held', collations, event }, () => {})
+              if (during !== null) await putRecord(client, 'held', during, { id: during, title: 'B' })
+              await made
+            } else if (one.kind === 'delete') {
               if (before.state.includes(`"id":${one.id},`)) await deleteRecord(client, 'held', one.id)
             } else {
               const versions = await entities.versions('held')

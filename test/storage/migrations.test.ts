@@ -59,7 +59,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     '4f3d43e36837e09dc7326bd567b2edba9ce9409e1cd2fa67a0b09e031c653e8c',
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
     'e8c1a3759ca416395d60fc0d1093f4d00df53c1fde84e1d02e11a54b8ba98ae9',
-    '42ed870237ad6d9c77977a672305b2850d7efa30602f61a4b268e4357954996d',
+    '8d72138b402623e527c914e4a5385d61367a8f8305b674d54523a1e28f404530',
   ],
   postgres: [
     '1abd8cc832a8a6cdeeff38b64b9a0f28ad7e57ba0ced052cc33c32b8b86c65c4',
@@ -67,7 +67,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     'd85897050c4e8767d075617b822ec41a50814f6522a245a31ea20d503d9c597b',
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
     'ba58be0d8470a18ab31ee4ec4fe2dca2a819c105a61561ba41a6d58488ec5dfb',
-    '25f28631849a1e56a0037ad8f032b5bd67062cfcd96583be580dabd966abdaeb',
+    '1b2c2cd957f070cf648fdbe1faa209424e5b452daff70956f1cd294e3e6dbec7',
   ],
 }
 

@@ -133,8 +133,13 @@ export function* pointEntity(
     return undefined
   // A version of the same records needs none before it.
   const keeps = event !== null && !published.keepsNewer
-  // A version of the same records continues the line of the one before (docs/decisions/0082).
-  const folds = before && isImported(before) && published.keepsNewer && published.replaces
+  // A version of the same records, in the same orders, continues the line of the one before (docs/decisions/0082).
+  const folds =
+    before &&
+    isImported(before) &&
+    published.keepsNewer &&
+    ordersOf(before) === ordersOf(published) &&
+    published.replaces
   const line = folds ? { ...lineOf(before.source), ...foldedIn(folds) } : undefined
   if (before && isImported(before))
     yield* giveUp(before, { event: keeps ? event : null, folded: line?.folded ?? null }, limits)
@@ -157,6 +162,10 @@ export function* pointEntity(
   if (event) yield* record({ ...event, object: name, changes: entityChanges(before, after) })
   return { before, read }
 }
+
+/** All orders in which records can be listed, as text. */
+const ordersOf = ({ fields }: Pick<Entity, 'fields'>): string =>
+  JSON.stringify(fields.map(({ name, type, collation }) => [name, type, collation]))
 
 /** The last change that is in a version made of this one, if there is any. */
 function foldedIn(replaced: string): { readonly folded?: number } {

@@ -52,11 +52,9 @@ export function* holdVersion(entity: RecordEntity, folded: number | null): Chang
       'UPDATE held_version SET last = $1, at = $2, own = own + $3 WHERE version = $4',
       ...[last, at, changes.bytes, version],
     )
-  // After a restore, the same changes may be those of a version of the line that was folded before.
   yield* run(
-    `INSERT INTO held_change (seq, version, key, key_values, json, added)
-     SELECT seq, CAST($3 AS TEXT), key, key_values, json, added FROM ${of}
-     ON CONFLICT (seq) DO UPDATE SET version = excluded.version`,
+    `INSERT INTO held_change (version, seq, key, key_values, json, added)
+     SELECT CAST($3 AS TEXT), seq, key, key_values, json, added FROM ${of}`,
     ...[...given, version],
   )
 }
