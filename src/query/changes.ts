@@ -63,10 +63,13 @@ export async function sendChanges(
       `There is no feed of ${name}: only changes of imported records can be followed.`,
     )
   const isStream = type === types[1]
-  reply.type(type).header('vary', 'Origin, Accept')
-  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-  if (isStream) reply.header('x-accel-buffering', 'no')
-  if (request.method === 'HEAD') return sendHead(reply)
+  // A problem has no such headers.
+  const withHeaders = () => {
+    reply.type(type).header('vary', 'Origin, Accept')
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    return isStream ? reply.header('x-accel-buffering', 'no') : reply
+  }
+  if (request.method === 'HEAD') return sendHead(withHeaders())
   const client = clientOf(request)
   const look = async () => {
     if (!(await isStill(caller))) return undefined
@@ -85,7 +88,7 @@ export async function sendChanges(
       throw error instanceof StateGone ? expired(name) : error
     })
     return await sendPieces(
-      reply,
+      withHeaders(),
       { before: '', between: '', after: '', pieces: startingWith(first, pieces) },
       { idle },
     )

@@ -34,7 +34,7 @@ test('CL16 changes come as they happen, once each and in order, although the con
   }
   await writing
   assert.deepEqual(heard, [...Array.from({ length: writes - 2 }, (_, at) => `added ${at + 2}`), 'deleted 1'])
-  assert.equal(broken, 4)
+  assert.ok(broken > 1, 'the connection broke')
   await assert.rejects(
     async () => {
       for await (const _ of works.changes({ since: 'nothing' })) break
