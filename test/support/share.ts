@@ -29,6 +29,7 @@ const thorough = [
   'house/{lock-file,old-node,package}',
   'lib/{expressions,to-char}',
   'admin/processes/processes',
+  'files/move',
   'storage/{match-on-records,migrations,plans-*,rows-*,text-search}',
   'admin/uploads/folder',
 ]
