@@ -6,7 +6,9 @@ import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
 import { createTickets } from '../authn/tickets.ts'
 import { type Config, toConfig } from '../config/config.ts'
+import { openFiles } from '../files/open-files.ts'
 import { isLocal } from '../http/same-machine.ts'
+import { MisconfiguredFiles, StoreUnavailable } from '../lib/errors.ts'
 import { holdFile } from '../lib/held-file.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
 import { administratorGroup } from '../model/accounts.ts'
@@ -41,6 +43,7 @@ export function serveCommand(): Command {
           process.exitCode = 1
           void inTime(storage.close()).finally(() => process.exit(1))
         }
+        await checkFiles(storage, asked)
         const served = markServed(asked)
         const stopHousekeeping = await keepHouse(storage, asked)
         const service = await listen(asked, { spawned, storage, shared, fail })
@@ -75,6 +78,23 @@ export function serveCommand(): Command {
         throw error
       }
     })
+}
+
+/** Time in ms for which the start waits for a bucket. */
+const patienceWithBucket = 5_000
+
+/** Names wrong settings of a bucket (D18). One that doesn't answer yet only delays what needs files. */
+async function checkFiles({ repository }: Storage, { files: place }: Config): Promise<void> {
+  if (place.kind === 'folder') return
+  const files = await openFiles(place, repository)
+  const late = delay(patienceWithBucket, new StoreUnavailable(`${files.place} does not answer yet`))
+  const fault = await Promise.race([files.require().catch((error: unknown) => error), late])
+  if (fault === undefined) return
+  if (!(fault instanceof StoreUnavailable) || fault instanceof MisconfiguredFiles) throw fault
+  announce('warn', `Files can't be read or written: ${fault.message}.`, {
+    msg: "files can't be read or written",
+    fault: fault.message,
+  })
 }
 
 /** Number of records from which on a question shouldn't wait for a thread to start, which takes 0.1 s. */

@@ -54,7 +54,7 @@ export interface SignedHeaders {
 export type CountRequest = Measures['bucketRequest']
 
 /** Time in ms for a connection, for the headers of an answer, and without any byte. */
-const patience = { connectionTimeout: 3_000, requestTimeout: 10_000, socketTimeout: 20_000 }
+const patience = { connectionTimeout: 5_000, requestTimeout: 10_000, socketTimeout: 20_000 }
 /** Number of times that a request is made before it fails, and time in ms after which no other begins. */
 const attempts = 4
 const limit = 30_000

@@ -32,6 +32,11 @@ interface Stream {
   readonly close: () => void
 }
 
+/** Reads a small answer to its end at once, so that its connection is free. */
+async function* whole(body: Readable): AsyncGenerator<Buffer, void, undefined> {
+  yield Buffer.concat(await body.toArray())
+}
+
 /**
  * Opens an object, which never changes. Its bytes are those of one answer of the bucket as long as they are
  * read in order; when it breaks, another one goes on at the same place.
@@ -53,13 +58,12 @@ export async function openObject(
     stream = undefined
   }
   function follow({ body }: Part, at: number, end: number, isLong: boolean): Stream {
-    if (isLong) streams++
     let isOpen = true
     // Errors come to the reader; one after that would end the process.
     body.on('error', () => {})
     return {
       ...{ body, at, end, rest: none },
-      chunks: body[Symbol.asyncIterator](),
+      chunks: isLong ? body[Symbol.asyncIterator]() : whole(body),
       close: () => {
         if (isOpen && isLong) streams--
         isOpen = false
@@ -71,7 +75,13 @@ export async function openObject(
   async function ask(at: number, least: number): Promise<Part | undefined> {
     const isLong = streams < maxStreams
     const end = Math.min(lastByte, isLong ? Math.max(last, at + least - 1) : at + least - 1)
-    const part = await client.read(key, at, end)
+    if (isLong) streams++
+    let part: Part | undefined
+    try {
+      part = await client.read(key, at, end)
+    } finally {
+      if (isLong && !part) streams--
+    }
     if (part) stream = follow(part, at, end, isLong)
     return part
   }

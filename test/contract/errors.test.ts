@@ -241,6 +241,7 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'expectation-failed',
   'request-timeout',
   'files-full',
+  'files-unavailable',
   'no-room',
   'process-state',
   'tus-version',

@@ -28,7 +28,9 @@ const given = 'password realm="Carrel"'
 const webauthn = `webauthn realm="Carrel", location="${origin}/api/authn/challenges"`
 
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
-  const service = await startService(t, { env: { CARREL_BASE_URL: origin, CARREL_LOG_LEVEL: 'error', ...env } })
+  const service = await startService(t, {
+    env: { CARREL_BASE_URL: origin, CARREL_LOG_LEVEL: 'error', ...env },
+  })
   const { uuid } = await service.addEperson(ruthEmail)
   await service.addEperson(adminEmail, { admin: true })
   return { service, uuid, ruth: service.client(), admin: service.client() }

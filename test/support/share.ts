@@ -19,6 +19,8 @@ const thorough = [
   '{admin/backup,bounds,browser,faults,journeys,nodes,property,races,workers}/*',
   'sso/metadata/read',
   'cli/copy',
+  'contract/bucket',
+  'files/both-kinds',
   'client/{browser*,changes,exact,examples,files,guide,records,size}',
   'console/{drawings,folders,journeys,waiting}',
   'contract/{change-feed,cli,copy*,entities-import,import-loss,entities-uploads,every-route,expose*,import-changes,ingest-uploads}',

@@ -10,7 +10,14 @@ import type { StoreFacts } from '../../storage/inspection.ts'
 import { checkDatabase } from './database.ts'
 import { ago, type Check, day, type Facts, type Finding, findingsAbout } from './finding.ts'
 import { isWritableByAll, lookAtFolders, statusOf } from './folder-facts.ts'
-import { checkFileSystems, checkFilesFolder, checkLog, checkModes, checkSpace } from './folders.ts'
+import {
+  checkBucket,
+  checkFileSystems,
+  checkFilesFolder,
+  checkLog,
+  checkModes,
+  checkSpace,
+} from './folders.ts'
 import { checkClock, checkLoad } from './machine.ts'
 import { checkHttps, checkOrigins, checkProxies } from './network.ts'
 import {
@@ -46,7 +53,7 @@ export async function examine({ config, configFile, place, inspect }: Examined):
   })
   const ofProviders: Finding[] = []
   for await (const one of checkSignOn(config, now)) ofProviders.push(one)
-  return [...('about' in store ? [store] : []), ...findings, ...ofProviders]
+  return [...('about' in store ? [store] : []), ...findings, ...(await checkBucket(config)), ...ofProviders]
 }
 
 /**

@@ -1,3 +1,7 @@
+import type { Config } from '../../config/config.ts'
+import { noStore } from '../../files/files.ts'
+import { openFiles } from '../../files/open-files.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { type Check, type Facts, type Finding, findingsAbout } from './finding.ts'
 import type { Entry, FolderFacts } from './folder-facts.ts'
 
@@ -75,6 +79,19 @@ export const checkFilesFolder: Check = function* ({ config: { files: place }, fo
       'mount or restore it, set CARREL_FILES to where it is, or run the command as the user of the service',
     )
   else yield files.note(missing, 'the first ingest makes it; nodes of one service must share it')
+}
+
+/** Checks whether the bucket of files answers, and takes the credentials. */
+export async function checkBucket({ files: place }: Pick<Config, 'files'>): Promise<readonly Finding[]> {
+  if (place.kind === 'folder') return []
+  const bucket = await openFiles(place, noStore)
+  try {
+    await bucket.require()
+    return [files.ok(`the bucket ${bucket.place} answers`)]
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    return [files.error(error.message, 'correct it: until then, downloads and uploads are answered with 503')]
+  }
 }
 
 /** Kinds of network file systems (statfs(2), and linux/magic.h), where locks and shared memory don't hold. */
