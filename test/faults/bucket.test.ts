@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { toConfig } from '../../src/config/config.ts'
 import { noStore } from '../../src/files/files.ts'
-import type { Opened } from '../../src/files/opened.ts'
 import { openFiles } from '../../src/files/open-files.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { bucketSettings, startBucket } from '../support/service/bucket.ts'
@@ -37,30 +35,3 @@ testOn(
     assert.deepEqual(await bucket.uploads(), [])
   },
 )
-
-testOn('sqlite', 'F5 clients that read nothing give their connections to the bucket back', async t => {
-  const bucket = await startBucket(t)
-  const files = await openFiles(toConfig(bucketSettings(bucket)).files, noStore)
-  const bytes = randomBytes(3_000_000)
-  const { sha256, size } = await files.receive(
-    (async function* () {
-      yield bytes
-    })(),
-  )
-  // More than there are connections, each of a client that has read a little and stopped.
-  const slow: Opened[] = []
-  for (let at = 0; at < 300; at++) {
-    const file = await files.open(sha256, { start: 0, end: size - 1 })
-    assert.ok(file)
-    assert.equal((await file.read(Buffer.alloc(10), 0, 10, 0)).bytesRead, 10)
-    slow.push(file)
-  }
-  const another = await files.open(sha256, { start: 0, end: size - 1 })
-  const buffer = Buffer.alloc(size)
-  assert.equal((await another?.read(buffer, 0, size, 0))?.bytesRead, size)
-  assert.ok(buffer.equals(bytes))
-  const [first] = slow
-  assert.equal((await first?.read(buffer, 0, size - 10, 10))?.bytesRead, size - 10, 'it goes on where it was')
-  assert.ok(buffer.subarray(0, size - 10).equals(bytes.subarray(10)))
-  for (const file of [...slow, another]) await file?.close()
-})
