@@ -10,6 +10,8 @@ export interface StoreFacts {
   readonly newestBackup: number | null
   /** The size in bytes of the events that repeat, when it was last measured; null: its schema is older. */
   readonly repeatedEvents: number | null
+  /** The size in bytes of the versions that are held for snapshots; null: its schema is older. */
+  readonly heldVersions: number | null
   /** Time when the signing secret was made, in ms since 1970; null: unknown. */
   readonly secretMade: number | null
   /** True if it has bitstreams; false if its schema is not this Carrel's. */

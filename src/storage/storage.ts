@@ -83,6 +83,8 @@ export const plausibleStep = 24 * 3600 * 1000
 export interface StoreMetrics {
   /** The size in bytes of the events that repeat, when it was last measured; undefined: not known yet. */
   repeatedEvents(): number | undefined
+  /** The size in bytes of the versions that are held for snapshots; undefined: not known yet. */
+  heldVersions(): number | undefined
   /** Bytes on disk. Empty if the files belong to a database server. */
   sizes(): Promise<Readonly<Partial<Record<StorePart, number>>>>
   /** This event loop's connections to a database server. */

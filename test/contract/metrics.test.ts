@@ -300,4 +300,5 @@ test('D5 D9 the size of the events that repeat is shown beside its limit', async
   assert.ok(bytes > 5 * 200 && bytes < 5 * 1_000, `${bytes} bytes of five events`)
   const found = await until('the size', metrics, now => now.of('carrel_events_bytes') === bytes)
   assert.equal(found.of('carrel_events_max_bytes'), 2048 * 1024 ** 2)
+  assert.equal(found.of('carrel_held_max_bytes'), 4096 * 1024 ** 2)
 })

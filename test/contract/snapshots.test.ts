@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { fold } from '../../src/storage/columns/fold-changes.ts'
 import type { RecordEntity } from '../../src/storage/entities.ts'
+import { openDatabase } from '../../src/storage/sqlite/driver.ts'
 import { administrator } from '../support/clients/administrator.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import { linksOf, listPath, type Parameters } from '../support/clients/listings.ts'
-import { changeText, importText, ndjson } from '../support/data/imports.ts'
+import { changeText, importText, leftoversIn, ndjson } from '../support/data/imports.ts'
 import { deleteRecord, putRecord } from '../support/data/record-writes.ts'
-import { runOnStore, test } from '../support/service/engines.ts'
+import { databaseOf, runOnStore, runSqlIn, test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
 interface Work {
@@ -28,6 +31,16 @@ const foldIn = async (service: Service, name = 'works') =>
 /** Makes what is held older. */
 const age = (service: Service, seconds: number) =>
   runOnStore(service, `UPDATE held_version SET at = at - ${seconds * 1000}`)
+
+/** Number of versions that are held. */
+async function heldIn({ dataFolder }: Service): Promise<number> {
+  if ((await databaseOf(dataFolder)) !== undefined)
+    return (await runSqlIn(dataFolder, 'SELECT version FROM carrel.held_version')).length
+  const db = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'read' })
+  const { length } = db.all('SELECT version FROM held_version')
+  db.close()
+  return length
+}
 
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env })
@@ -215,4 +228,59 @@ test('Q38 tables have no snapshots, and the problem names them', async t => {
   const mixed = { query: ['in', 'id', ['from', 'events', ['extract', 'id']]], snapshot: snapshot ?? '' }
   const problem = await assertProblem(await root.client.get(listPath('works', mixed)), 400, 'bad-parameter')
   assert.match(problem.detail, /events/)
+})
+
+test('Q37 what is held has a bound of size, and what is beyond leaves nothing behind', async t => {
+  const env = { CARREL_SNAPSHOT_SIZE: '1', CARREL_KEPT_VERSIONS: '0' }
+  const { service, imports, list, get } = await started(t, env)
+  const taken: { readonly snapshot: string; readonly title: string | undefined }[] = []
+  for (let n = 0; n < 6; n++) {
+    await imports(works(4_000, `number ${n} of these`))
+    const { snapshot, records } = await list({ limit: 1 })
+    taken.push({ snapshot: snapshot ?? '', title: records[0]?.title })
+  }
+  const statuses = []
+  for (const { snapshot, title } of taken) {
+    const response = await get({ snapshot, limit: 1 })
+    const body = (await response.json()) as Work[]
+    if (response.status === 200) assert.equal(body[0]?.title, title)
+    statuses.push(response.status)
+  }
+  assert.deepEqual(statuses, [410, 410, 410, 200, 200, 200])
+  await age(service, 16 * 60)
+  await service.storage.clock.advance()
+  // Dropping an entity removes what nothing refers to; what was retired has to be old.
+  for (let n = 0; n < 2; n++) {
+    await imports(works(1, 'a'), 'other')
+    await service.storage.entities.drop('other', commandEvent('entity.drop'))
+    await runOnStore(service, 'UPDATE retired SET at = 0')
+  }
+  await imports(works(1, 'a'), 'other')
+  await service.storage.entities.drop('other', commandEvent('entity.drop'))
+  assert.deepEqual(await heldIn(service), 0)
+  assert.deepEqual(await leftoversIn(service.dataFolder), [])
+  const entities = join(service.dataFolder, 'entities')
+  if ((await databaseOf(service.dataFolder)) === undefined)
+    assert.equal(readdirSync(entities).filter(name => name.startsWith('works')).length, 1)
+})
+
+test('Q35 Q37 many folds are read from one version with their changes, and snapshots outlive a restart', async t => {
+  const { service, root, imports, writable, list } = await started(t)
+  await imports(works(30, 'old'))
+  await writable()
+  const taken = []
+  for (let n = 1; n <= 12; n++) {
+    await putRecord(root.client, 'works', n, { id: n, title: `written ${n}` })
+    taken.push(await list())
+    if (n % 2 === 0) await foldIn(service)
+  }
+  // The version that is shown, and the first, from which all others are read.
+  assert.ok((await heldIn(service)) <= 2)
+  const { dataFolder } = service
+  await service.stop()
+  const again = await startService(t, { dataFolder })
+  for (const { snapshot, records } of taken) {
+    const response = await again.client().get(listPath('works', { snapshot: snapshot ?? '' }))
+    assert.deepEqual(await response.json(), records)
+  }
 })

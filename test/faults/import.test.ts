@@ -53,11 +53,11 @@ const tablesOfNobody = `
   SELECT table_name FROM information_schema.tables WHERE table_schema = 'carrel' AND table_name LIKE 'records.%'
     AND substr(table_name, length('records.') + 1) NOT IN (
       SELECT version FROM carrel.entity WHERE version IS NOT NULL UNION SELECT version FROM carrel.retired
-      UNION SELECT version FROM carrel.kept_version)`
+      UNION SELECT version FROM carrel.kept_version UNION SELECT version FROM carrel.held_version)`
 const ranksOfNobody = `
   SELECT DISTINCT version FROM carrel.rank WHERE version NOT IN (
     SELECT version FROM carrel.entity WHERE version IS NOT NULL UNION SELECT version FROM carrel.retired
-      UNION SELECT version FROM carrel.kept_version)`
+      UNION SELECT version FROM carrel.kept_version UNION SELECT version FROM carrel.held_version)`
 const locks = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"
 const waiting = `${locks} AND NOT granted`
 const imports = "SELECT 1 FROM carrel.event WHERE event = 'entity.import'"

@@ -6,7 +6,7 @@ import type { Limits } from '../../model/limits.ts'
 import type { StoreMetrics } from '../../storage/storage.ts'
 
 export interface ServiceParts {
-  readonly config: Pick<Config, 'cacheSize' | 'database' | 'eventsSize'>
+  readonly config: Pick<Config, 'cacheSize' | 'database' | 'eventsSize' | 'keptVersions'>
   readonly limits: Pick<Limits, 'loops' | 'transfers'>
   readonly metrics: StoreMetrics
 }
@@ -21,6 +21,7 @@ export async function serviceMetrics({
   const cache = metrics.cache()
   const sizes = await metrics.sizes()
   const events = metrics.repeatedEvents()
+  const held = metrics.heldVersions()
   const { user, system } = process.cpuUsage()
   const build = { version, node: process.versions.node, store: config.database.kind }
   return [
@@ -39,6 +40,12 @@ export async function serviceMetrics({
       ...(events === undefined ? [] : [[events] as const]),
     ),
     gauge('carrel_events_max_bytes', 'CARREL_EVENTS_SIZE.', [config.eventsSize]),
+    gauge(
+      'carrel_held_bytes',
+      'Replaced versions of entities that are held for snapshots.',
+      ...(held === undefined ? [] : [[held] as const]),
+    ),
+    gauge('carrel_held_max_bytes', 'CARREL_SNAPSHOT_SIZE.', [config.keptVersions.held.bytes]),
     gauge(
       'carrel_store_bytes',
       'The embedded store on disk. wal: the write-ahead log.',

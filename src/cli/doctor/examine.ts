@@ -26,6 +26,7 @@ import {
   checkSchema,
   checkSecret,
   checkSessions,
+  checkSnapshots,
   checkTrail,
 } from './operation.ts'
 
@@ -92,6 +93,7 @@ const checks: readonly Check[] = [
   checkAdministrator,
   checkBackup,
   checkTrail,
+  checkSnapshots,
   checkLoad,
 ]
 

@@ -8,6 +8,7 @@ const backup = findingsAbout('backup')
 const secret = findingsAbout('secret')
 const schema = findingsAbout('schema')
 const trail = findingsAbout('audit trail')
+const snapshots = findingsAbout('snapshots')
 
 const oldBackup = 7 * day
 
@@ -49,7 +50,6 @@ export const checkBackup: Check = function* ({ store, now }) {
 /** Checks whether events that a client may repeat will be removed soon (D9). */
 export const checkTrail: Check = function* ({ config: { eventsSize }, store }) {
   if (!store || store.repeatedEvents === null) return
-  const megabytes = (bytes: number) => (bytes / 1024 ** 2).toLocaleString('en', { maximumFractionDigits: 1 })
   const said = `events that repeat take ${megabytes(store.repeatedEvents)} of ${megabytes(eventsSize)} MB`
   if (store.repeatedEvents > eventsSize * nearlyFull)
     yield trail.warning(
@@ -58,6 +58,21 @@ export const checkTrail: Check = function* ({ config: { eventsSize }, store }) {
     )
   else yield trail.ok(said)
 }
+
+/** Checks whether there is room for all versions that snapshots may name (Q37). */
+export const checkSnapshots: Check = function* ({ config: { keptVersions }, store }) {
+  const { bytes, time } = keptVersions.held
+  if (!store || store.heldVersions === null || time === 0) return
+  const said = `replaced versions that are held for snapshots take ${megabytes(store.heldVersions)} of ${megabytes(bytes)} MB`
+  if (store.heldVersions > bytes * nearlyFull)
+    yield snapshots.warning(
+      `${said}; above that, snapshots expire before ${duration(time / 1000)} have passed`,
+      'raise CARREL_SNAPSHOT_SIZE, or lower CARREL_SNAPSHOT_TIME',
+    )
+  else yield snapshots.ok(said)
+}
+
+const megabytes = (bytes: number) => (bytes / 1024 ** 2).toLocaleString('en', { maximumFractionDigits: 1 })
 
 /** Checks whether the store has the schema of this program. */
 export const checkSchema: Check = function* ({ store }) {

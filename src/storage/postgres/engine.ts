@@ -144,6 +144,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const clock = postgresClock(part('clock').raise)
   const secrets = sharedSecrets(accountPool)
   const audiences = postgresAudiences(accountPool, options.hiddenMetadata)
+  const measured = { pages: turns, listings: places, held: part('entities').heldSize }
   const entities = postgresEntities({
     pool: accountPool,
     changes: part('entities'),
@@ -260,7 +261,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       ...part('identities'),
       begin: (login, event) => beginAtProvider(accountPool, login, event),
     },
-    metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared, ofTrail.size),
+    metrics: postgresMetrics(poolsByName, measured, shared, ofTrail.size),
     clock,
     trail,
     alerts: part('alerts'),

@@ -12,6 +12,7 @@ import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
 import { offer, type PartName, parts } from '../statements/parts.ts'
 import { mostAtOnce, recordEvents } from '../statements/repeated-events.ts'
+import type { Read } from '../statements/statements.ts'
 import type { ReportLoss, Storage, StoreMetrics } from '../storage.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
@@ -118,6 +119,15 @@ export async function openEngine({
     checkpoint: () => ofTrail.checkpoint(keyring()),
     read: trailIn(file, keyring),
   }
+  /** A store that can't be read must not keep the other metrics from being shown. */
+  const amount = (read: () => Read<number>) => {
+    try {
+      snapshot.enter()
+      return perform(db, read())
+    } catch {
+      return undefined
+    }
+  }
   const kept = shared.loop === null ? keepTrail(trail, eventsRetention) : undefined
   const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
@@ -166,15 +176,8 @@ export async function openEngine({
     trail,
     metrics: {
       ...sqliteMetrics(dataFolder, readerThreads, shared),
-      repeatedEvents: () => {
-        try {
-          snapshot.enter()
-          return perform(db, parts.trail.reads.size())
-        } catch {
-          // A store that can't be read must not keep the other metrics from being shown.
-          return undefined
-        }
-      },
+      repeatedEvents: () => amount(parts.trail.reads.size),
+      heldVersions: () => amount(parts.entities.reads.heldSize),
     },
     clock: sqliteClock({ db, snapshot, raise: part('clock').raise }),
     alerts: part('alerts'),
@@ -243,7 +246,7 @@ function sqliteMetrics(
   dataFolder: string,
   readerThreads: Pick<ReaderThreads, 'measure'>,
   { listings, cacheUsage }: Shared,
-): Omit<StoreMetrics, 'repeatedEvents'> {
+): Omit<StoreMetrics, 'repeatedEvents' | 'heldVersions'> {
   const file = databaseFile(dataFolder)
   const folders = [entitiesFolder(dataFolder), fieldsFolder(dataFolder)]
   const filesIn = async (folder: string) =>

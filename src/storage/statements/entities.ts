@@ -13,6 +13,7 @@ import {
   dropHeld,
   forgetHeld,
   heldChanges,
+  heldSize,
   heldState,
   holdVersion,
   lineChanges,
@@ -62,8 +63,8 @@ interface EntityChanges
   /** @returns as the functions of these names */
   heldState(state: EntityState, limits: KeptVersionLimits): Awaitable<RecordEntity | undefined>
   heldChanges(entity: RecordEntity, seq: number): Awaitable<readonly ChangeRow[]>
-  /** @returns as the function of this name */
   lineChanges(state: EntityState, limit: number): Awaitable<readonly FollowedRow[]>
+  heldSize(): Awaitable<number>
   /** @returns as `Entities.versions` */
   versions(name: string, limits: KeptVersionLimits): Awaitable<readonly KeptVersion[]>
   hasOldKept(limits: KeptVersionLimits): Awaitable<boolean>
@@ -82,6 +83,7 @@ export const entities = {
     heldState,
     heldChanges,
     lineChanges,
+    heldSize,
   },
   changes: {
     *changeReadRule(name, read, event) {
@@ -167,7 +169,6 @@ export function* pointEntity(
 const ordersOf = ({ fields }: Pick<Entity, 'fields'>): string =>
   JSON.stringify(fields.map(({ name, type, collation }) => [name, type, collation]))
 
-/** The last change that is in a version made of this one, if there is any. */
 function foldedIn(replaced: string): { readonly folded?: number } {
   const { seq } = versionParts(replaced)
   return seq === 0 ? {} : { folded: seq }

@@ -110,6 +110,12 @@ export function* lineChanges(
   return found.filter((change, at) => change.seq !== found[at - 1]?.seq)
 }
 
+/** Size in bytes of all held versions, without the records that they share. */
+export function* heldSize(): Read<number> {
+  const found = yield* row<{ bytes: number }>('SELECT coalesce(sum(own), 0) AS bytes FROM held_version')
+  return Number(found?.bytes ?? 0)
+}
+
 /** Removes the held versions that are beyond a limit. */
 export function* trimHeld({ held }: KeptVersionLimits): Change<void> {
   const found = yield* rows<Sized>(

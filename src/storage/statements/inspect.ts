@@ -1,12 +1,13 @@
 import { administratorGroup } from '../../model/accounts.ts'
 import { type StoreFacts, searchedEvents } from '../inspection.ts'
 import { below } from './group-tree.ts'
+import { heldSize } from './held-versions.ts'
 import { trail } from './prune-trail.ts'
 import { type Read, row } from './statements.ts'
 
 type Facts = Pick<
   StoreFacts,
-  'administrators' | 'newestEvent' | 'newestBackup' | 'repeatedEvents' | 'hasFiles'
+  'administrators' | 'newestEvent' | 'newestBackup' | 'repeatedEvents' | 'heldVersions' | 'hasFiles'
 >
 
 /**
@@ -30,6 +31,7 @@ export function* factsOf(isCurrent: boolean): Read<Facts> {
     newestEvent: toTime(event?.time),
     newestBackup: toTime(backup?.time),
     repeatedEvents: isCurrent ? yield* trail.reads.size() : null,
+    heldVersions: isCurrent ? yield* heldSize() : null,
     hasFiles: file !== undefined,
   }
 }

@@ -36,6 +36,7 @@ const store: StoreFacts = {
   newestEvent: now - 1_000,
   newestBackup: now - day,
   repeatedEvents: 0,
+  heldVersions: 0,
   secretMade: now - 30 * day,
   hasFiles: true,
   server: null,
@@ -213,6 +214,11 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
     'events that repeat which are nearly too large',
     { store: { ...store, repeatedEvents: 1_900 * 1024 ** 2 } },
     /^warning audit trail: events that repeat take 1,900 of 2,048 MB; above that, the oldest of them are removed/,
+  ],
+  [
+    'versions that are held which are nearly too large',
+    { store: { ...store, heldVersions: 4_000 * 1024 ** 2 } },
+    /^warning snapshots: .* 4,000 of 4,096 MB; above that, snapshots expire before 15 min/,
   ],
   ['no backup', { store: { ...store, newestBackup: null } }, /^note backup: no backup is known/],
   [
