@@ -3,7 +3,8 @@ import { type DeclaredField, describedFields } from '../model/declared-fields.ts
 import type { Entity, Field } from '../model/entities.ts'
 import type { Aggregate, Condition, Plan } from '../model/plan.ts'
 import { keyValues } from '../model/record-changes.ts'
-import type { Entities, RecordEntity, Reliance } from '../storage/entities.ts'
+import type { Entities, RecordEntity } from '../storage/entities.ts'
+import type { Reliance } from '../storage/single-records.ts'
 import { shown } from './import-error.ts'
 import { keyOf, referencesOf, refOf, rowsOf, valuesPlan } from './references.ts'
 

@@ -7,13 +7,13 @@ import type { KeptVersion, Restored } from '../model/kept-versions.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { Recipe } from '../model/recipes.ts'
-import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
 import type { EntityState } from '../model/snapshots.ts'
 import type { Expose, ForeignKey, FoundTables, TableSearch } from './exposing.ts'
 import type { ChangeBatch } from './followed-changes.ts'
 import type { RevisedRecords } from './revised-records.ts'
+import type { FoundRecord, RecordEvent, RecordWrite, Reliance } from './single-records.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
 export interface Entities {
@@ -154,54 +154,6 @@ export interface Entities {
   /** True if files with what is known of fields are kept beside a version that is published. */
   readonly keepsFields: boolean
 }
-
-export interface FoundRecord {
-  /** undefined: there is none. */
-  readonly json: string | undefined
-  /** The number of its last change that is not in the stored version; 0: none. */
-  readonly seq: number
-}
-
-export interface RecordWrite extends Omit<RecordChange, 'seq'> {
-  /** The entity as it was when the record was read. */
-  readonly entity: RecordEntity
-  /** The `seq` of the record that was read. */
-  readonly before: number
-  /** What was seen of other records, which must still hold. */
-  readonly relies?: readonly Reliance[]
-}
-
-/** A state that a change was checked against. Any new version of the entity ends it (docs/decisions/0076). */
-export interface Reliance {
-  readonly entity: string
-  /** The version in its source, single records included. */
-  readonly version: string
-  /** `kept`: no record was deleted. `unwritten`: none was written with this value, except the one with this name. */
-  readonly since:
-    | { readonly kind: 'kept' }
-    | {
-        readonly kind: 'unwritten'
-        /** Without a field, no record was written at all. */
-        readonly field?: Pick<Field, 'name' | 'type' | 'collation'>
-        /** As `orderOf` names it. */
-        readonly value?: string
-        readonly except?: string
-      }
-}
-
-/** A write of a single record, as the audit trail has it. */
-export interface RecordEvent {
-  readonly id: number
-  readonly time: string
-  readonly event: string
-  /** The email address of who has written it; null: the account is gone, or it was a command. */
-  readonly actor_email: string | null
-  /** What differs, as JSON; null: it was not recorded. */
-  readonly changes: string | null
-}
-
-/** The entity is no longer the one that a change was made for. */
-export class EntityChanged extends Error {}
 
 /** The JSON of records, one by one or in batches. */
 export type NewRecords = Iterable<string> | AsyncIterable<readonly string[]>

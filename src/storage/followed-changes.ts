@@ -17,5 +17,13 @@ export interface FollowedChange {
   readonly json: string | null
 }
 
+/** A change of a single record, as the store has it. */
+export interface FollowedRow {
+  readonly seq: number
+  readonly key_values: string
+  readonly json: string | null
+  readonly added: number
+}
+
 /** A state of an entity, or what has changed since, can't be read any more. */
 export class StateGone extends Error {}

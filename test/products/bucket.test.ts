@@ -19,7 +19,14 @@ test('F8 D8 files move into a bucket of Ceph, are served, backed up from bucket 
   process.env.AWS_SECRET_ACCESS_KEY = ceph.secretAccessKey
   for (const bucket of ['carrel', 'backups']) {
     const user = `${ceph.accessKeyId}:${ceph.secretAccessKey}`
-    const signed = ['-H', 'x-amz-content-sha256: UNSIGNED-PAYLOAD', '--aws-sigv4', 'aws:amz:us-east-1:s3', '--user', user]
+    const signed = [
+      '-H',
+      'x-amz-content-sha256: UNSIGNED-PAYLOAD',
+      '--aws-sigv4',
+      'aws:amz:us-east-1:s3',
+      '--user',
+      user,
+    ]
     assertDone(await run('curl', ['-sSf', '-X', 'PUT', ...signed, `${ceph.address}/${bucket}`]))
   }
   const server = { CARREL_FILES_ENDPOINT: ceph.address }

@@ -4,7 +4,7 @@ import { type Members, parseWritten } from '../../lib/json.ts'
 import { keyValues, type RecordChange } from '../../model/record-changes.ts'
 import type { EntityState } from '../../model/snapshots.ts'
 import type { Entities, RecordEntity } from '../entities.ts'
-import { type ChangeBatch, type FollowedChange, StateGone } from '../followed-changes.ts'
+import { type ChangeBatch, type FollowedChange, type FollowedRow, StateGone } from '../followed-changes.ts'
 import { baseEntity, changesOf, lineOf, stateOf } from './changed-entities.ts'
 import { type Difference, differenceOf } from './version-difference.ts'
 
@@ -15,14 +15,6 @@ const batchBytes = 128 * 1024
 const maxHeld = 64 * 1024 * 1024
 /** Number of differences that are kept for the next client. */
 const maxKept = 2
-
-/** A change of a single record, as the store has it. */
-export interface FollowedRow {
-  readonly seq: number
-  readonly key_values: string
-  readonly json: string | null
-  readonly added: number
-}
 
 interface Parts extends Pick<Entities, 'at' | 'openVersion' | 'sharedSlots'> {
   /** Finds the version from which an earlier state can be read. */

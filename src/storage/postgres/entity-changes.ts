@@ -7,14 +7,9 @@ import type { KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { descriptionOf } from '../../model/relations.ts'
 import { withChangedSlots } from '../columns/changed-entities.ts'
 import { slotsOf } from '../columns/record-source.ts'
-import {
-  EntityChanged,
-  type NewEntity,
-  type NewRecords,
-  type RecordEntity,
-  type Revision,
-} from '../entities.ts'
+import type { NewEntity, NewRecords, RecordEntity, Revision } from '../entities.ts'
 import { ExposeError, type ExposeRequest } from '../exposing.ts'
+import { EntityChanged } from '../single-records.ts'
 import {
   dropEntity,
   lockList,

@@ -6,8 +6,9 @@ import type { KeptVersion, KeptVersionLimits, Restored } from '../../model/kept-
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
 import type { EntityState } from '../../model/snapshots.ts'
 import { type ChangeRow, lineOf, versionParts } from '../columns/changed-entities.ts'
-import type { FollowedRow } from '../columns/changes-since.ts'
-import type { Agreed, Entities, NewEntity, RecordEntity, Reliance } from '../entities.ts'
+import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
+import type { FollowedRow } from '../followed-changes.ts'
+import type { Reliance } from '../single-records.ts'
 import { definitionOf, findEntity, isImported } from './entity-rows.ts'
 import {
   dropHeld,

@@ -11,7 +11,8 @@ import {
   type TakenChanges,
   versionParts,
 } from '../columns/changed-entities.ts'
-import type { Agreed, Entities, RecordEntity, RecordWrite, Reliance } from '../entities.ts'
+import type { Agreed, Entities, RecordEntity } from '../entities.ts'
+import type { RecordWrite, Reliance } from '../single-records.ts'
 import {
   type Change,
   count,
