@@ -1,10 +1,17 @@
+import type { FastifyRequest } from 'fastify'
+import { clientOf } from '../http/connection.ts'
+import { clientAddress } from '../lib/addresses.ts'
+import { passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import type { Authenticated } from '../model/caller.ts'
 import type { Factors, FactorsOf } from '../storage/factors.ts'
+import type { People } from '../storage/people.ts'
 import type { Clock } from '../storage/storage.ts'
 import { hashOfRecoveryCode, stepOf } from './factor-codes.ts'
 import { type ChallengePurpose, credentialIn, type Passkeys } from './passkeys.ts'
+import type { Passwords } from './passwords.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
-import { tooMany } from './throttle.ts'
+import { type Throttle, tooMany } from './throttle.ts'
 
 /** What a client sends to prove that it has a factor, or, while there is none, that it knows the password. */
 export interface Proof {
@@ -32,16 +39,26 @@ export interface FactorProofs {
     purpose: ChallengePurpose,
     factor: FactorsOf['factors'][number],
   ): Promise<string | undefined>
+  /** Verifies the password of a caller who has no factor; without a password, their login must be fresh. */
+  faultOfLogin(caller: Authenticated, proof: Proof, request: FastifyRequest): Promise<string | undefined>
 }
+
+/** Age in ms up to which the login of a session without a password is proof enough for a first factor. */
+const freshFor = 600_000
 
 interface Parts {
   readonly clock: Clock
   readonly factors: Pick<Factors, 'guess' | 'takeBack' | 'use' | 'useCode'>
   readonly passkeys: Pick<Passkeys, 'verify'>
+  readonly passwords: Passwords
+  readonly people: Pick<People, 'credentials'>
   readonly sealed: SealedSecrets
+  readonly throttle: Throttle
 }
 
-export function createFactorProofs({ clock, factors, passkeys, sealed }: Parts): FactorProofs {
+export function createFactorProofs(parts: Parts): FactorProofs {
+  const { clock, factors, passkeys, passwords, people, sealed, throttle } = parts
+
   async function faultOf(
     { uuid: eperson, known, purpose, event }: Proving,
     proof: Proof,
@@ -87,5 +104,28 @@ export function createFactorProofs({ clock, factors, passkeys, sealed }: Parts):
     return 'the passkey: its signature counter went back'
   }
 
-  return { faultOf, faultOfPasskey }
+  async function faultOfLogin(
+    { begun, session }: Authenticated,
+    { password }: Proof,
+    request: FastifyRequest,
+  ): Promise<string | undefined> {
+    const { uuid: eperson, email: user } = session.eperson
+    const stored = await people.credentials(user)
+    if (stored?.uuid !== eperson || stored.passwordHash === null)
+      return clock.now() - begun < freshFor ? undefined : 'the login is more than ten minutes ago'
+    if (password === undefined) return 'the password'
+    const client = clientOf(request)
+    const address = clientAddress(request.ip)
+    await using turn = await throttle.turn(
+      { user, eperson, method: passwordMethod, address, client },
+      passwords.queue,
+    )
+    if (await passwords.verify(Buffer.from(password), stored.passwordHash, turn)) {
+      await turn.takeBack()
+      return undefined
+    }
+    return (await turn.wrong()) ?? 'the password'
+  }
+
+  return { faultOf, faultOfLogin, faultOfPasskey }
 }

@@ -12,7 +12,7 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import type { Factor, FactorKind, StoredFactor } from '../model/factors.ts'
 import { newRecoveryCodes, newTotpSecret, stepOf, totpForApp } from './factor-codes.ts'
 import { type FactorParts, factorBody, pageOf } from './factor-page.ts'
-import { type RightPassword, ticketRefused } from './second-factor.ts'
+import { type Pending, ticketRefused } from './second-factor.ts'
 
 const contracts = () => import('./factor-contracts.ts')
 const route = contractsIn(contracts)
@@ -24,7 +24,7 @@ interface Begun extends Pick<Factor, 'id' | 'eperson' | 'kind' | 'name' | 'alone
   readonly secret: string
   readonly isFirst: boolean
   /** The login that has to enrol a factor; undefined in a session. */
-  readonly login?: RightPassword
+  readonly login?: Pending
 }
 
 /** Lifetime of an enrolment in seconds. */
@@ -138,10 +138,15 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     const event = by
       ? eventOf(by, request, { event: 'factor.add', outcome: 'success', object: id })
       : ({ ...loginEvent(request, eperson, passwordMethod), event: 'factor.add', object: id } as const)
-    const outcome = await factors.add(added, codes?.hashes ?? null, login?.passwordStamp ?? null, {
-      ...event,
-      changes: { before: null, after: told(added) },
-    })
+    const outcome = await factors.add(
+      added,
+      codes?.hashes ?? null,
+      login && 'passwordStamp' in login ? login.passwordStamp : null,
+      {
+        ...event,
+        changes: { before: null, after: told(added) },
+      },
+    )
     if (outcome !== 'added') throw refused(reasons[outcome])
     tellOwner(eperson, 'added')
     const body = bodyOf(added)
@@ -202,8 +207,8 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
   }
 
   /** Reads the login that a ticket stands for. @throws Problem 401 */
-  async function pending(purpose: 'must-enrol' | 'second-factor', ticket: string): Promise<RightPassword> {
-    const login = await tickets.read<RightPassword>(purpose, ticket)
+  async function pending(purpose: 'must-enrol' | 'second-factor', ticket: string): Promise<Pending> {
+    const login = await tickets.read<Pending>(purpose, ticket)
     if (!login) throw ticketRefused()
     return login
   }

@@ -107,7 +107,8 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
       // cookie by themselves.
       const tradesCookie = request.caller.kind === 'anonymous'
       const traded = tradesCookie ? await parts.trade?.pickUp(request, reply) : undefined
-      return handOut(reply, traded ?? (await byToken(parts, request)))
+      if (traded) return handOut(reply, await afterSignOn(parts, traded, request))
+      return handOut(reply, await byToken(parts, request))
     },
   })
 
@@ -173,11 +174,29 @@ async function byPassword(
   const isOwn = parts.password && known !== undefined && known.passwordHash !== null
   const verified =
     directory && !isOwn
-      ? await directory.logIn(guess, password, request)
+      ? await byDirectory(parts, directory.logIn(guess, password, request), proofIn(form), request)
       : await byOwnPassword(parts, { guess, password, known, proof: proofIn(form) }, request)
   if (!verified)
     throw new Problem('login-failed', `The ${directory ? 'name' : 'email address'} or the password is wrong.`)
   return verified
+}
+
+/** Goes on with the login that a directory has begun. */
+async function byDirectory(
+  { factorParts }: Parts,
+  logIn: Promise<Proven | undefined>,
+  proof: Proof | undefined,
+  request: FastifyRequest,
+): Promise<Proven | undefined> {
+  const vouched = await logIn
+  return vouched && factorParts.secondFactor.afterProvider(vouched, proof, request)
+}
+
+/** Goes on with a finished single sign-on; its second step is a login with the ticket. */
+async function afterSignOn({ factorParts }: Parts, traded: Proven, request: FastifyRequest): Promise<Proven> {
+  const proven = await factorParts.secondFactor.afterProvider(traded, undefined, request)
+  if (!proven) throw new Problem('login-failed', 'A logout ended this login.')
+  return proven
 }
 
 interface Claim {

@@ -1,30 +1,36 @@
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { eventOf, loginEvent } from '../http/audit.ts'
-import { clientOf } from '../http/connection.ts'
 import { Problem } from '../http/problems.ts'
-import { clientAddress } from '../lib/addresses.ts'
-import { passkeyMethod, passwordMethod, type Session, twoFactorMethod } from '../model/accounts.ts'
+import {
+  commandLineMethod,
+  passkeyMethod,
+  passwordMethod,
+  type Session,
+  twoFactorMethod,
+} from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Authenticated } from '../model/caller.ts'
 import type { Factors, FactorsOf } from '../storage/factors.ts'
-import type { People } from '../storage/people.ts'
 import type { Login, Sessions } from '../storage/sessions.ts'
-import type { Clock } from '../storage/storage.ts'
 import type { Trail } from '../storage/trail.ts'
 import type { FactorProofs, Proof } from './factor-proofs.ts'
 import type { NewSessions } from './new-sessions.ts'
 import { credentialIn } from './passkeys.ts'
-import type { Passwords } from './passwords.ts'
 import type { SpecialGroups } from './special-groups.ts'
-import type { Throttle } from './throttle.ts'
 import type { Tickets } from './tickets.ts'
 import type { Proven } from './tokens.ts'
 
 /** A login whose password was right. */
 export type RightPassword = Omit<Login, 'begins'>
-/** The content of a ticket of such a login. @property proven true if a factor was proved, by enrolling it */
-type Pending = RightPassword & { readonly proven?: true }
+/** A session that a directory or a provider has begun, and whose token waits for the factor. */
+interface Vouched extends Pick<Proven, 'begun' | 'method' | 'sg'> {
+  readonly uuid: string
+  /** In base64url: a logout since then has replaced it. */
+  readonly sessionKey: string
+}
+/** A login that a ticket stands for. @property proven true if a factor was proved, by enrolling it */
+export type Pending = (RightPassword | Vouched) & { readonly proven?: true }
 
 /** The second step of logins, and the proofs that changes of factors ask for (L12–L18, docs/decisions/0081). */
 export interface SecondFactor {
@@ -37,12 +43,18 @@ export interface SecondFactor {
     proof: Proof | undefined,
     request: FastifyRequest,
   ): Promise<Proven | undefined>
+  /** Does the same after a directory or a provider has vouched, if the setting says so. */
+  afterProvider(
+    proven: Proven,
+    proof: Proof | undefined,
+    request: FastifyRequest,
+  ): Promise<Proven | undefined>
   /** Goes on with a login by the ticket that stands for its password. */
   byTicket(ticket: string, proof: Proof | undefined, request: FastifyRequest): Promise<Proven>
   /** Logs in with a passkey that stands alone. */
   byPasskey(assertion: unknown, request: FastifyRequest): Promise<Proven>
   /** @throws Problem if the session began without the factor that it needs to be refreshed */
-  requireToRefresh(caller: Pick<Authenticated, 'method' | 'session'>): Promise<void>
+  requireToRefresh(caller: Began): Promise<void>
   /** @throws Problem if the session began without a factor though its eperson has one, or must have one */
   requireForTokens(caller: Authenticated): Promise<void>
   /**
@@ -57,34 +69,33 @@ export interface SecondFactor {
     request: FastifyRequest,
   ): Promise<FactorsOf>
   /** Returns the ticket of a login that has just enrolled a factor. */
-  ticketOf(login: RightPassword): Promise<string>
+  ticketOf(login: Pending): Promise<string>
 }
 
+type Began = Pick<Authenticated, 'begun' | 'method' | 'session'>
+
 interface Parts {
-  readonly clock: Clock
-  readonly config: Pick<Config, 'secondFactor'>
+  readonly config: Pick<Config, 'secondFactor' | 'secondFactorLogins'>
   readonly factors: Factors
   readonly newSessions: NewSessions
   readonly proofs: FactorProofs
-  readonly passwords: Passwords
-  readonly people: Pick<People, 'credentials'>
   /** The value of WWW-Authenticate that names factors beside the ways to log in. */
   readonly challengeWith: (schemes: readonly string[]) => string
   readonly sessions: Pick<Sessions, 'of'>
   readonly specialGroups: Pick<SpecialGroups, 'ofLogin'>
-  readonly throttle: Throttle
   readonly tickets: Tickets
   readonly trail: Pick<Trail, 'record'>
 }
 
-/** Lifetime of a ticket in seconds. */
+/** Lifetimes of tickets in seconds. */
 const ticketLifetime = 180
-/** Age in ms up to which the login of a session without a password is proof enough for a first factor. */
-const freshFor = 600_000
-
+const enrolLifetime = 900
+/** Methods of sessions that began with a factor, or that the operator began. */
+const exempt: ReadonlySet<string> = new Set([twoFactorMethod, passkeyMethod, commandLineMethod])
+const keyOf = ({ sessionKey }: Session) => Buffer.from(sessionKey).toString('base64url')
 export function createSecondFactor(parts: Parts): SecondFactor {
-  const { clock, config, factors, newSessions, passwords, people, proofs, sessions } = parts
-  const { challengeWith, specialGroups, throttle, tickets, trail } = parts
+  const { challengeWith, config, factors, newSessions, proofs, sessions } = parts
+  const { specialGroups, tickets, trail } = parts
   const isOff = config.secondFactor === 'off'
 
   const isRequired: SecondFactor['isRequired'] = ({ administrator }) =>
@@ -105,8 +116,30 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     return begun && { ...begun, method, sg: specialGroups.ofLogin(passwordMethod) }
   }
 
+  /** Begins the session, or returns the one that was begun, after the factor was proved. */
+  async function finish(login: Pending, request: FastifyRequest): Promise<Proven | undefined> {
+    if ('passwordStamp' in login) return begin(login, twoFactorMethod, request)
+    const { uuid, begun, method, sg } = login
+    const session = await sessions.of(uuid)
+    const isAlive = session && keyOf(session) === login.sessionKey && !session.ended.has(begun)
+    return isAlive ? { session, begun, method, sg } : undefined
+  }
+
+  /** Asks the eperson to enrol a factor, before there is a session. */
+  async function askToEnrol(login: Pending, event: AuditEvent): Promise<Problem> {
+    await trail.record({ ...event, event: 'factor.ask' })
+    return mustEnrol(await tickets.issue('must-enrol', login, enrolLifetime))
+  }
+
+  /** True if the session may have begun without a factor. Enrolling one proves it, too. */
+  const beganWithout = ({ begun, method }: Began, { factors: known }: FactorsOf): boolean =>
+    method === passwordMethod ||
+    (config.secondFactorLogins === 'all' &&
+      !exempt.has(method) &&
+      !known.some(({ created }) => created < begun + enrolLifetime * 1000))
+
   async function secondStep(
-    login: RightPassword,
+    login: Pending,
     proof: Proof | undefined,
     request: FastifyRequest,
   ): Promise<Proven | undefined> {
@@ -114,7 +147,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     const known = await factors.of(uuid)
     // The last factor was removed since the password was verified.
     if (known.factors.length === 0) return undefined
-    const event = loginEvent(request, uuid, twoFactorMethod)
+    const event = loginEvent(request, uuid, 'method' in login ? login.method : twoFactorMethod)
     const ask = async (detail: string) =>
       missing(known, detail, await tickets.issue('second-factor', login, ticketLifetime))
     if (!proof) {
@@ -128,7 +161,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
         const ticket = await tickets.issue('second-factor', login, ticketLifetime)
         throw new Problem(error.code, error.message, { headers: error.headers, members: { ticket } })
       })
-    if (fault === undefined) return begin(login, twoFactorMethod, request)
+    if (fault === undefined) return finish(login, request)
     await newSessions.fail({ ...event, reason: fault })
     throw await ask(`The second factor is wrong, or was used before: ${fault}.`)
   }
@@ -143,8 +176,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
 
   return {
     isRequired,
-    ticketOf: login =>
-      tickets.issue('second-factor', { ...login, proven: true } satisfies Pending, ticketLifetime),
+    ticketOf: login => tickets.issue('second-factor', { ...login, proven: true }, ticketLifetime),
 
     afterPassword: async (login, hasFactor, proof, request) => {
       if (isOff) return begin(login, passwordMethod, request)
@@ -152,14 +184,23 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       const session = config.secondFactor === 'administrators' ? await sessions.of(login.uuid) : undefined
       if (!isRequired({ administrator: session?.administrator === true }))
         return begin(login, passwordMethod, request)
-      await trail.record({ ...loginEvent(request, login.uuid, passwordMethod), event: 'factor.ask' })
-      throw mustEnrol(await tickets.issue('must-enrol', login, ticketLifetime * 5))
+      throw await askToEnrol(login, loginEvent(request, login.uuid, passwordMethod))
+    },
+
+    afterProvider: async (proven, proof, request) => {
+      if (isOff || config.secondFactorLogins !== 'all') return proven
+      const { session, begun, method, sg } = proven
+      const login = { uuid: session.eperson.uuid, begun, method, sg, sessionKey: keyOf(session) }
+      const { factors: known } = await factors.of(login.uuid)
+      if (known.length > 0) return secondStep(login, proof, request)
+      if (!isRequired(session)) return proven
+      throw await askToEnrol(login, loginEvent(request, login.uuid, method))
     },
 
     byTicket: async (ticket, proof, request) => {
       const login = isOff ? undefined : await tickets.take<Pending>('second-factor', ticket)
       const proven = login?.proven
-        ? await begin(login, twoFactorMethod, request)
+        ? await finish(login, request)
         : login && (await secondStep(login, proof, request))
       if (proven) return proven
       throw ticketRefused()
@@ -182,61 +223,39 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       throw new Problem('login-failed', 'The passkey is not valid here, or does not stand for a password.')
     },
 
-    requireToRefresh: async ({ method, session }) => {
-      if (method !== passwordMethod || !isRequired(session)) return
-      const known = await factors.of(session.eperson.uuid)
+    requireToRefresh: async caller => {
+      if (!isRequired(caller.session) || exempt.has(caller.method)) return
+      const known = await factors.of(caller.session.eperson.uuid)
+      if (!beganWithout(caller, known)) return
       if (known.factors.length === 0) throw mustEnrol()
       throw missing(known, 'This session began without the second factor. Log in again with it.')
     },
 
-    requireForTokens: async ({ method, session }) => {
-      if (isOff || method !== passwordMethod) return
-      if (!isRequired(session) && (await factors.of(session.eperson.uuid)).factors.length === 0) return
-      throw new Problem(
-        'second-factor-missing',
-        'This session began without the second factor. Log in again with it to make an access token.',
-      )
+    requireForTokens: async caller => {
+      if (isOff || exempt.has(caller.method)) return
+      const known = await factors.of(caller.session.eperson.uuid)
+      if (!isRequired(caller.session) && known.factors.length === 0) return
+      if (beganWithout(caller, known))
+        throw new Problem(
+          'second-factor-missing',
+          'This session began without the second factor. Log in again with it to make an access token.',
+        )
     },
 
     prove: async (caller, proof, change, request) => {
-      const { uuid, email } = caller.session.eperson
+      const { uuid } = caller.session.eperson
       const event = eventOf(caller, request, { event: change, outcome: 'failure' })
       const known = await factors.of(uuid)
       const fault =
         known.factors.length > 0
           ? await proofs.faultOf({ uuid, known: known.factors, purpose: 'proof', event }, proof)
-          : await faultOfLogin(caller, email, proof, request)
+          : await proofs.faultOfLogin(caller, proof, request)
       if (fault === undefined) return known
       await trail.record({ ...event, reason: fault })
       throw new Problem('proof-refused', `The proof is wrong, missing, or was used before: ${fault}.`, {
         members: { factors: known.factors.length > 0 ? schemesOf(known) : ['password'] },
       })
     },
-  }
-
-  /** Verifies the password; without one, the login must be fresh. */
-  async function faultOfLogin(
-    { begun, session }: Authenticated,
-    user: string,
-    { password }: Proof,
-    request: FastifyRequest,
-  ): Promise<string | undefined> {
-    const eperson = session.eperson.uuid
-    const stored = isOff ? undefined : await people.credentials(user)
-    if (stored?.uuid !== eperson || stored.passwordHash === null)
-      return clock.now() - begun < freshFor ? undefined : 'the login is more than ten minutes ago'
-    if (password === undefined) return 'the password'
-    const client = clientOf(request)
-    const address = clientAddress(request.ip)
-    await using turn = await throttle.turn(
-      { user, eperson, method: passwordMethod, address, client },
-      passwords.queue,
-    )
-    if (await passwords.verify(Buffer.from(password), stored.passwordHash, turn)) {
-      await turn.takeBack()
-      return undefined
-    }
-    return (await turn.wrong()) ?? 'the password'
   }
 }
 

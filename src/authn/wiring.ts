@@ -69,9 +69,8 @@ export async function createAuthentication({ config, limits, measures, passwordC
   const factorScheme = (scheme: string) =>
     schemeOf(scheme, config.realm, scheme === 'webauthn' ? `${addresses.authn}/challenges` : undefined)
   const secondFactor = createSecondFactor({
-    ...{ challengeWith, clock, config, factors, newSessions, passwords, people },
-    proofs: createFactorProofs({ clock, factors, passkeys, sealed }),
-    ...{ sessions, specialGroups, throttle, tickets, trail },
+    ...{ challengeWith, config, factors, newSessions, sessions, specialGroups, tickets, trail },
+    proofs: createFactorProofs({ clock, factors, passkeys, passwords, people, sealed, throttle }),
   })
   return {
     keyring,

@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path'
 import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
-import type { SecondFactorSetting } from '../model/factors.ts'
 import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
 import { type BucketServer, type FilesPlace, filesPlace, maxBucketFile } from './files-place.ts'
 import { type Look, lookOf, type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
+import { type SecondFactorConfig, secondFactorOf } from './second-factor.ts'
 import type { FilesSentBy } from './settings.ts'
 import { type Environment, readValues } from './values.ts'
 
@@ -48,8 +48,6 @@ export type Config = Readonly<{
   /** True if the console is served at `/` (CO1). */
   console: boolean
   look: Look
-  /** The epersons who need a second factor to log in with a password (L12). `off` without logins by password. */
-  secondFactor: SecondFactorSetting
   loginOnBehalfOf: boolean
   onBehalfOfReason: 'optional' | 'required'
   /** True if DSpace's interface asks epersons to accept the end user agreement. */
@@ -101,7 +99,8 @@ export type Config = Readonly<{
   /** Login methods, in the order of WWW-Authenticate. */
   loginMethods: readonly LoginMethod[]
   singleSignOn: SingleSignOnConfig | null
-}>
+}> &
+  SecondFactorConfig
 
 export type DatabaseConfig =
   | Readonly<{ kind: 'embedded' }>
@@ -185,7 +184,7 @@ export function toConfig(env: Environment): Config {
     tokenSecrets: value('CARREL_TOKEN_SECRET') ?? [],
     console: required('CARREL_CONSOLE') === 'true',
     look: lookOf(values),
-    secondFactor: methods.includes(passwordMethod) ? required('CARREL_SECOND_FACTOR') : 'off',
+    ...secondFactorOf(values, methods),
     loginOnBehalfOf: required('CARREL_LOGIN_ON_BEHALF_OF') === 'true',
     endUserAgreement: required('CARREL_END_USER_AGREEMENT') === 'true',
     onBehalfOfReason: required('CARREL_ON_BEHALF_OF_REASON'),

@@ -211,6 +211,11 @@ export const settings = {
     'optional',
     oneOf('off', 'optional', 'administrators', 'everybody'),
   ),
+  CARREL_SECOND_FACTOR_LOGINS: setting(
+    'which logins need it: password, or all, so that a directory and single sign-on do, too',
+    'password',
+    oneOf('password', 'all'),
+  ),
   CARREL_LOGIN_ON_BEHALF_OF: setting('true or false', 'false', oneOf('true', 'false')),
   CARREL_ON_BEHALF_OF_REASON: setting('optional or required', 'optional', oneOf('optional', 'required')),
   CARREL_END_USER_AGREEMENT: setting('true or false', 'false', oneOf('true', 'false')),

@@ -103,6 +103,8 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_METRICS_SECRET', ['verysecret', 'verysecret verysecret verysecret verysecret']],
   ['CARREL_CONSOLE', ['yes', '0', 'off']],
   ['CARREL_LOGIN_ON_BEHALF_OF', ['yes', '1', 'TRUE']],
+  ['CARREL_SECOND_FACTOR', ['true', 'admin']],
+  ['CARREL_SECOND_FACTOR_LOGINS', ['ldap', 'none']],
   ['CARREL_ON_BEHALF_OF_REASON', ['true', 'always']],
   ['CARREL_LOGOUT_PAGE_URL', ['/bye', 'javascript:alert(1)']],
   ['CARREL_ALLOWED_ORIGINS', ['*', 'https://ui.example.edu/', 'ui.example.edu', 'https://a.example,null']],
