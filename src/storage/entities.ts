@@ -7,13 +7,14 @@ import type { KeptVersion, Restored } from '../model/kept-versions.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { Recipe } from '../model/recipes.ts'
+import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
 import type { EntityState } from '../model/snapshots.ts'
 import type { Expose, ForeignKey, FoundTables, TableSearch } from './exposing.ts'
 import type { ChangeBatch } from './followed-changes.ts'
 import type { RevisedRecords } from './revised-records.ts'
-import type { FoundRecord, RecordEvent, RecordWrite, Reliance } from './single-records.ts'
+import type { FoundRecord, RecordEvent, Reliance } from './single-records.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
 export interface Entities {
@@ -153,6 +154,15 @@ export interface Entities {
   readonly scratchFolder: string
   /** True if files with what is known of fields are kept beside a version that is published. */
   readonly keepsFields: boolean
+}
+
+export interface RecordWrite extends Omit<RecordChange, 'seq'> {
+  /** The entity as it was when the record was read. */
+  readonly entity: RecordEntity
+  /** The `seq` of the record that was read. */
+  readonly before: number
+  /** What was seen of other records, which must still hold. */
+  readonly relies?: readonly Reliance[]
 }
 
 /** The JSON of records, one by one or in batches. */

@@ -1,21 +1,10 @@
 import type { Field } from '../model/entities.ts'
-import type { RecordChange } from '../model/record-changes.ts'
-import type { RecordEntity } from './entities.ts'
 
 export interface FoundRecord {
   /** undefined: there is none. */
   readonly json: string | undefined
   /** The number of its last change that is not in the stored version; 0: none. */
   readonly seq: number
-}
-
-export interface RecordWrite extends Omit<RecordChange, 'seq'> {
-  /** The entity as it was when the record was read. */
-  readonly entity: RecordEntity
-  /** The `seq` of the record that was read. */
-  readonly before: number
-  /** What was seen of other records, which must still hold. */
-  readonly relies?: readonly Reliance[]
 }
 
 /** A state that a change was checked against. Any new version of the entity ends it (docs/decisions/0076). */

@@ -11,8 +11,8 @@ import {
   type TakenChanges,
   versionParts,
 } from '../columns/changed-entities.ts'
-import type { Agreed, Entities, RecordEntity } from '../entities.ts'
-import type { RecordWrite, Reliance } from '../single-records.ts'
+import type { Agreed, Entities, RecordEntity, RecordWrite } from '../entities.ts'
+import type { Reliance } from '../single-records.ts'
 import {
   type Change,
   count,
