@@ -13,10 +13,10 @@ import { definitionOf, findEntity, isImported } from './entity-rows.ts'
 import {
   dropHeld,
   forgetHeld,
+  giveUp,
   heldChanges,
   heldSize,
   heldState,
-  holdVersion,
   lineChanges,
   trimHeld,
 } from './held-versions.ts'
@@ -24,7 +24,6 @@ import {
   dropKept,
   findKept,
   hasOldKept,
-  keepVersion,
   keptVersions,
   takeKept,
   trimKept,
@@ -173,20 +172,6 @@ const ordersOf = ({ fields }: Pick<Entity, 'fields'>): string =>
 function foldedIn(replaced: string): { readonly folded?: number } {
   const { seq } = versionParts(replaced)
   return seq === 0 ? {} : { folded: seq }
-}
-
-interface Replaced {
-  /** null: the records stay the same. */
-  readonly event: AuditEvent | null
-  /** As of `holdVersion`. */
-  readonly folded: number | null
-}
-
-/** Keeps and holds the version of an entity that is about to get another one, or retires it. */
-function* giveUp(entity: RecordEntity, { event, folded }: Replaced, limits: KeptVersionLimits): Change<void> {
-  if (event && limits.days > 0) yield* keepVersion(entity, event)
-  if (limits.held.time > 0) yield* holdVersion(entity, folded)
-  yield* retire(entity.source.version)
 }
 
 /**

@@ -1,10 +1,11 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { EntityState } from '../../model/snapshots.ts'
 import { type ChangeRow, lineOf } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { FollowedRow } from '../followed-changes.ts'
 import { definitionOf, isImported, toEntity } from './entity-rows.ts'
-import { beyond, oldestOf, ownSize, type Sized } from './kept-versions.ts'
+import { beyond, keepVersion, oldestOf, ownSize, type Sized } from './kept-versions.ts'
 import { retire } from './retired-versions.ts'
 import { type Change, clock, insert, type Read, row, rows, run } from './statements.ts'
 
@@ -30,7 +31,7 @@ function* amountOf(from: string, ...values: readonly (string | number)[]): Read<
  * Holds the version that an entity is about to lose, with its changes.
  * @param folded the last change that is in the new version, which has the same records; null: its records differ
  */
-export function* holdVersion(entity: RecordEntity, folded: number | null): Change<void> {
+function* holdVersion(entity: RecordEntity, folded: number | null): Change<void> {
   const { name, source } = entity
   const line = lineOf(source)
   const upTo = folded ?? Number.MAX_SAFE_INTEGER
@@ -148,4 +149,18 @@ function* letGo(held: readonly Pick<Sized, 'version'>[]): Change<void> {
 export function* forgetHeld(version: string): Change<void> {
   yield* run('DELETE FROM held_change WHERE version = $1', version)
   yield* run('DELETE FROM held_version WHERE version = $1', version)
+}
+
+interface Replaced {
+  /** null: the records stay the same. */
+  readonly event: AuditEvent | null
+  /** As of `holdVersion`. */
+  readonly folded: number | null
+}
+
+/** Keeps and holds the version of an entity that is about to get another one, or retires it. */
+export function* giveUp(entity: RecordEntity, { event, folded }: Replaced, limits: KeptVersionLimits): Change<void> {
+  if (event && limits.days > 0) yield* keepVersion(entity, event)
+  if (limits.held.time > 0) yield* holdVersion(entity, folded)
+  yield* retire(entity.source.version)
 }
