@@ -4,6 +4,7 @@ import { entityTag } from '../../src/model/declared.ts'
 import type { NewEntity } from '../../src/storage/entities.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { storeTests } from '../support/service/stores.ts'
+import { until } from '../support/service/waiting.ts'
 import { entityIn, fields, letters, lines, recordsIn } from './letters.ts'
 
 const test = storeTests()
@@ -87,6 +88,11 @@ test('Q36 an entity is found in an earlier state with what is declared of it now
   const then = await entities.at(now, state)
   assert.ok(then)
   assert.deepEqual([then.key, then.read, then.source], ['id', 'admin', before.source])
+  await until(
+    'the size among the metrics',
+    () => storage.metrics.heldVersions(),
+    size => size !== undefined && size >= 2 * 64 * 1024,
+  )
   assert.equal(await entities.at(now, { ...state, seq: 1 }), undefined)
   assert.equal(await entities.at(now, { ...state, entity: 'other' }), undefined)
   await entities.drop('held', commandEvent('entity.drop'))

@@ -625,6 +625,7 @@ export const administration = {
     administrator: { en: 'administrator', de: 'Administrator' },
     backup: { en: 'backup', de: 'Sicherung' },
     'audit trail': { en: 'audit trail', de: 'Protokoll' },
+    snapshots: { en: 'snapshots', de: 'Schnappschüsse' },
     load: { en: 'load', de: 'Last' },
   },
   /** Sentences of `carrel doctor`, and what they are made of. The English ones are how they are recognized. */
@@ -749,6 +750,18 @@ export const administration = {
     '{0}; above that, the oldest of them are removed': {
       en: '{0}; above that, the oldest of them are removed',
       de: '{0}; darüber werden die ältesten entfernt',
+    },
+    'replaced versions that are held for snapshots take {0} of {1} MB': {
+      en: 'replaced versions that are held for snapshots take {0} of {1} MB',
+      de: 'ersetzte Versionen, die für Schnappschüsse aufgehoben werden, belegen {0} von {1} MB',
+    },
+    '{0}; above that, snapshots expire before CARREL_SNAPSHOT_TIME': {
+      en: '{0}; above that, snapshots expire before CARREL_SNAPSHOT_TIME',
+      de: '{0}; darüber verfallen Schnappschüsse vor CARREL_SNAPSHOT_TIME',
+    },
+    'raise CARREL_SNAPSHOT_SIZE, or lower CARREL_SNAPSHOT_TIME': {
+      en: 'raise CARREL_SNAPSHOT_SIZE, or lower CARREL_SNAPSHOT_TIME',
+      de: 'Erhöhen Sie CARREL_SNAPSHOT_SIZE, oder senken Sie CARREL_SNAPSHOT_TIME.',
     },
     'raise CARREL_EVENTS_SIZE, or export events and prune them (`carrel events`)': {
       en: 'raise CARREL_EVENTS_SIZE, or export events and prune them (`carrel events`)',

@@ -66,7 +66,7 @@ export const checkSnapshots: Check = function* ({ config: { keptVersions }, stor
   const said = `replaced versions that are held for snapshots take ${megabytes(store.heldVersions)} of ${megabytes(bytes)} MB`
   if (store.heldVersions > bytes * nearlyFull)
     yield snapshots.warning(
-      `${said}; above that, snapshots expire before ${duration(time / 1000)} have passed`,
+      `${said}; above that, snapshots expire before CARREL_SNAPSHOT_TIME`,
       'raise CARREL_SNAPSHOT_SIZE, or lower CARREL_SNAPSHOT_TIME',
     )
   else yield snapshots.ok(said)

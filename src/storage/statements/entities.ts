@@ -20,14 +20,7 @@ import {
   lineChanges,
   trimHeld,
 } from './held-versions.ts'
-import {
-  dropKept,
-  findKept,
-  hasOldKept,
-  keptVersions,
-  takeKept,
-  trimKept,
-} from './kept-versions.ts'
+import { dropKept, findKept, hasOldKept, keptVersions, takeKept, trimKept } from './kept-versions.ts'
 import { allHold, dropChanges, mayReplace, recordWriting, takeChanges } from './record-writes.ts'
 import { forgetRetired, retire, type StoredVersion, storedVersions } from './retired-versions.ts'
 import { type Change, insert, now, type Read, record, rights, run, type StatementsOf } from './statements.ts'

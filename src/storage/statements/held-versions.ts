@@ -159,7 +159,11 @@ interface Replaced {
 }
 
 /** Keeps and holds the version of an entity that is about to get another one, or retires it. */
-export function* giveUp(entity: RecordEntity, { event, folded }: Replaced, limits: KeptVersionLimits): Change<void> {
+export function* giveUp(
+  entity: RecordEntity,
+  { event, folded }: Replaced,
+  limits: KeptVersionLimits,
+): Change<void> {
   if (event && limits.days > 0) yield* keepVersion(entity, event)
   if (limits.held.time > 0) yield* holdVersion(entity, folded)
   yield* retire(entity.source.version)

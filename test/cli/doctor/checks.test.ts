@@ -218,7 +218,7 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
   [
     'versions that are held which are nearly too large',
     { store: { ...store, heldVersions: 4_000 * 1024 ** 2 } },
-    /^warning snapshots: .* 4,000 of 4,096 MB; above that, snapshots expire before 15 min/,
+    /^warning snapshots: .* 4,000 of 4,096 MB; above that, snapshots expire before CARREL_SNAPSHOT_TIME/,
   ],
   ['no backup', { store: { ...store, newestBackup: null } }, /^note backup: no backup is known/],
   [
