@@ -115,6 +115,8 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_EVENTS_SIZE', ['0', '10000001', 'all']],
   ['CARREL_KEPT_VERSIONS', ['-1', '3651', 'week']],
   ['CARREL_KEPT_VERSIONS_SIZE', ['0', '10000001', 'all']],
+  ['CARREL_SNAPSHOT_TIME', ['-1', '1441', 'hour']],
+  ['CARREL_SNAPSHOT_SIZE', ['0', '10000001', 'all']],
   ['CARREL_HIDDEN_METADATA', ['*', 'dc', 'dc.description.*', 'none,dc.title']],
   ['CARREL_REALM', ['Söhne', 'two\nlines']],
   ['CARREL_CSRF_COOKIE', ['a b', 'a=b', 'a;b']],

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
+import { nobody } from '../../src/lib/fair-queue.ts'
 import { entityTag } from '../../src/model/declared.ts'
+import type { EntityState } from '../../src/model/snapshots.ts'
 import type { NewEntity } from '../../src/storage/entities.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { storeTests } from '../support/service/stores.ts'
@@ -98,4 +100,29 @@ test('Q36 an entity is found in an earlier state with what is declared of it now
   await entities.drop('held', commandEvent('entity.drop'))
   await publish(storage, 'held', 3, 'a')
   assert.equal(await entities.at(await entityIn(storage, 'held'), state), undefined)
+})
+
+test('Q39 what was written one by one is told by its number, and a revision by what differs', async storage => {
+  const { entities } = storage
+  await publish(storage, 'told', 3, 'a')
+  const before = await entityIn(storage, 'told')
+  const json = '{"id":4,"title":"b"}'
+  const write = { entity: before, key: 'a key', values: [4], json, added: 1, before: 0 } as const
+  assert.equal(await entities.writeRecord(write, commandEvent('record.put')), true)
+  const written = await entityIn(storage, 'told')
+  const since = async (state: EntityState | undefined) => {
+    const batches = await Array.fromAsync(
+      entities.changesSince(await entityIn(storage, 'told'), state, nobody),
+    )
+    return batches.flatMap(({ changes }) => changes.map(({ kind, json }) => [kind, json]))
+  }
+  assert.deepEqual(await since(undefined), [])
+  assert.deepEqual(await since(entities.state(before)), [['added', json]])
+  await publish(storage, 'told', 2, 'a')
+  assert.deepEqual(await since(entities.state(written)), [
+    ['deleted', null],
+    ['deleted', null],
+  ])
+  assert.equal(await entities.sharedSlots(before, written), 3)
+  assert.equal(await entities.sharedSlots(before, await entityIn(storage, 'told')), 0)
 })
