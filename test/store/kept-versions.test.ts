@@ -111,10 +111,10 @@ test('Q39 what was written one by one is told by its number, and a revision by w
   assert.equal(await entities.writeRecord(write, commandEvent('record.put')), true)
   const written = await entityIn(storage, 'told')
   const since = async (state: EntityState | undefined) => {
-    const batches = await Array.fromAsync(
-      entities.changesSince(await entityIn(storage, 'told'), state, nobody),
-    )
-    return batches.flatMap(({ changes }) => changes.map(({ kind, json }) => [kind, json]))
+    const told: (readonly [string, string | null])[] = []
+    for await (const { changes } of entities.changesSince(await entityIn(storage, 'told'), state, nobody))
+      told.push(...changes.map(({ kind, json }) => [kind, json] as const))
+    return told
   }
   assert.deepEqual(await since(undefined), [])
   assert.deepEqual(await since(entities.state(before)), [['added', json]])
