@@ -143,7 +143,8 @@ async function byForm(
   if (ticket) return secondFactor.byTicket(ticket.toString(), proofIn(form), request)
   const passkey = form.has('user') ? undefined : form.get('webauthn')
   if (passkey) return secondFactor.byPasskey(objectIn(passkey, 'webauthn'), request)
-  return byPassword(parts, form, request)
+  // Read before the account is looked up: a malformed proof gets one answer for all names (L5).
+  return byPassword(parts, form, proofIn(form), request)
 }
 
 /** Reads what proves a factor. @throws Problem 400 */
@@ -157,6 +158,7 @@ function proofIn(form: ReadonlyMap<string, Buffer>): Proof | undefined {
 async function byPassword(
   parts: Parts,
   form: ReadonlyMap<string, Buffer>,
+  proof: Proof | undefined,
   request: FastifyRequest,
 ): Promise<Proven> {
   const { people, directory } = parts
@@ -174,8 +176,8 @@ async function byPassword(
   const isOwn = parts.password && known !== undefined && known.passwordHash !== null
   const verified =
     directory && !isOwn
-      ? await byDirectory(parts, directory.logIn(guess, password, request), proofIn(form), request)
-      : await byOwnPassword(parts, { guess, password, known, proof: proofIn(form) }, request)
+      ? await byDirectory(parts, directory.logIn(guess, password, request), proof, request)
+      : await byOwnPassword(parts, { guess, password, known, proof }, request)
   if (!verified)
     throw new Problem('login-failed', `The ${directory ? 'name' : 'email address'} or the password is wrong.`)
   return verified

@@ -13,6 +13,7 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import type { Authenticated } from '../model/caller.ts'
 import type { Factors, FactorsOf } from '../storage/factors.ts'
 import type { Login, Sessions } from '../storage/sessions.ts'
+import type { Clock } from '../storage/storage.ts'
 import type { Trail } from '../storage/trail.ts'
 import type { FactorProofs, Proof } from './factor-proofs.ts'
 import type { NewSessions } from './new-sessions.ts'
@@ -29,8 +30,13 @@ interface Vouched extends Pick<Proven, 'begun' | 'method' | 'sg'> {
   /** In base64url: a logout since then has replaced it. */
   readonly sessionKey: string
 }
-/** A login that a ticket stands for. @property proven true if a factor was proved, by enrolling it */
-export type Pending = (RightPassword | Vouched) & { readonly proven?: true }
+/** A login that a ticket stands for. */
+export type Pending = (RightPassword | Vouched) & {
+  /** True if a factor was proved, by enrolling it. */
+  readonly proven?: true
+  /** Time in ms since 1970 at which the tickets end that follow each other when a factor is wrong. */
+  readonly until?: number
+}
 
 /** The second step of logins, and the proofs that changes of factors ask for (L12–L18, docs/decisions/0081). */
 export interface SecondFactor {
@@ -75,6 +81,7 @@ export interface SecondFactor {
 type Began = Pick<Authenticated, 'begun' | 'method' | 'session'>
 
 interface Parts {
+  readonly clock: Pick<Clock, 'now'>
   readonly config: Pick<Config, 'secondFactor' | 'secondFactorLogins'>
   readonly factors: Factors
   readonly newSessions: NewSessions
@@ -94,7 +101,7 @@ const enrolLifetime = 900
 const exempt: ReadonlySet<string> = new Set([twoFactorMethod, passkeyMethod, commandLineMethod])
 const keyOf = ({ sessionKey }: Session) => Buffer.from(sessionKey).toString('base64url')
 export function createSecondFactor(parts: Parts): SecondFactor {
-  const { challengeWith, config, factors, newSessions, proofs, sessions } = parts
+  const { challengeWith, clock, config, factors, newSessions, proofs, sessions } = parts
   const { specialGroups, tickets, trail } = parts
   const isOff = config.secondFactor === 'off'
 
@@ -114,6 +121,11 @@ export function createSecondFactor(parts: Parts): SecondFactor {
   ): Promise<Proven | undefined> {
     const begun = await newSessions.byPassword(login, loginEvent(request, login.uuid, method), request)
     return begun && { ...begun, method, sg: specialGroups.ofLogin(passwordMethod) }
+  }
+
+  function issue(login: Pending): Promise<string> {
+    const { until = clock.now() + ticketLifetime * 1000 } = login
+    return tickets.issue('second-factor', { ...login, until }, Math.ceil((until - clock.now()) / 1000))
   }
 
   /** Begins the session, or returns the one that was begun, after the factor was proved. */
@@ -148,8 +160,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     // The last factor was removed since the password was verified.
     if (known.factors.length === 0) return undefined
     const event = loginEvent(request, uuid, 'method' in login ? login.method : twoFactorMethod)
-    const ask = async (detail: string) =>
-      missing(known, detail, await tickets.issue('second-factor', login, ticketLifetime))
+    const ask = async (detail: string) => missing(known, detail, await issue(login))
     if (!proof) {
       await trail.record({ ...event, event: 'factor.ask' })
       throw await ask('The login also needs a second factor. Repeat it with one of those in `factors`.')
@@ -158,7 +169,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       .faultOf({ uuid, known: known.factors, purpose: 'login', event }, proof)
       .catch(async error => {
         if (!(error instanceof Problem)) throw error
-        const ticket = await tickets.issue('second-factor', login, ticketLifetime)
+        const ticket = await issue(login)
         throw new Problem(error.code, error.message, { headers: error.headers, members: { ticket } })
       })
     if (fault === undefined) return finish(login, request)
@@ -176,7 +187,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
 
   return {
     isRequired,
-    ticketOf: login => tickets.issue('second-factor', { ...login, proven: true }, ticketLifetime),
+    ticketOf: login => issue({ ...login, proven: true }),
 
     afterPassword: async (login, hasFactor, proof, request) => {
       if (isOff) return begin(login, passwordMethod, request)

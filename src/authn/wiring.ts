@@ -69,7 +69,7 @@ export async function createAuthentication({ config, limits, measures, passwordC
   const factorScheme = (scheme: string) =>
     schemeOf(scheme, config.realm, scheme === 'webauthn' ? `${addresses.authn}/challenges` : undefined)
   const secondFactor = createSecondFactor({
-    ...{ challengeWith, config, factors, newSessions, sessions, specialGroups, tickets, trail },
+    ...{ challengeWith, clock, config, factors, newSessions, sessions, specialGroups, tickets, trail },
     proofs: createFactorProofs({ clock, factors, passkeys, passwords, people, sealed, throttle }),
   })
   return {

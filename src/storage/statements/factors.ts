@@ -11,6 +11,7 @@ import {
   insert,
   insertAll,
   lock,
+  nextStamp,
   record,
   rights,
   row,
@@ -83,6 +84,8 @@ export const factors = {
       yield* run('DELETE FROM attempt WHERE key = $1', keyOf(eperson))
       yield* keepOnly(eperson, undefined)
       yield* endAccessTokens(eperson)
+      // Ends tickets, and logins under way, that a removed factor has proved.
+      yield* update('eperson', { password_stamp: yield* nextStamp() }, { uuid: eperson })
       yield* record(event)
       return removed
     },

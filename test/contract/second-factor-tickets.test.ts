@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { commandEvent } from '../../src/cli/store.ts'
+import { assertProblem, wholeAnswer } from '../support/clients/answers.ts'
+import {
+  asked,
+  enrolTotp,
+  factorsPath,
+  origin,
+  passwordForm,
+  sendJson,
+  tryLogin,
+} from '../support/data/factors.ts'
+import { ruthEmail } from '../support/data/ruth.ts'
+import { startCampus } from '../support/providers/ldap-flow.ts'
+import { test } from '../support/service/engines.ts'
+import { passwordOf, startService } from '../support/service/service.ts'
+
+const ticketIn = async (answer: Response) => ((await answer.json()) as { ticket: string }).ticket
+
+test('L12 tickets that follow each other end three minutes after the password, however often a factor is wrong', async t => {
+  const service = await startService(t, { env: { CARREL_BASE_URL: origin } })
+  await service.addEperson(ruthEmail)
+  const ruth = service.client()
+  await ruth.login(ruthEmail)
+  await enrolTotp(ruth, { proof: { password: passwordOf(ruthEmail) } })
+  const start = Date.now()
+  t.mock.timers.enable({ apis: ['Date'], now: start })
+  let ticket = await ticketIn(await tryLogin(ruth, passwordForm(ruthEmail)))
+  for (const seconds of [100, 170]) {
+    t.mock.timers.setTime(start + seconds * 1000)
+    const answer = await tryLogin(ruth, { ticket, recovery: 'wrong' })
+    assert.equal(answer.status, 401)
+    ticket = await ticketIn(answer)
+    assert.ok(ticket)
+  }
+  t.mock.timers.setTime(start + 182_000)
+  await assertProblem(await tryLogin(ruth, { ticket, recovery: 'wrong' }), 401, 'login-failed')
+})
+
+test('L17 a reset ends the tickets of logins and of enrolments that were under way', async t => {
+  const service = await startService(t, {
+    env: { CARREL_BASE_URL: origin, CARREL_SECOND_FACTOR: 'everybody' },
+  })
+  const { uuid } = await service.addEperson(ruthEmail)
+  const ruth = service.client()
+  const mustEnrol = async () => ticketIn(await tryLogin(ruth, passwordForm(ruthEmail)))
+  const ticket = await mustEnrol()
+  const begun = await asked<{ enrolment: string; secret: string }>(
+    ruth,
+    `${factorsPath}/enrolments`,
+    { kind: 'totp', name: 'a thief’s', ticket },
+    201,
+  )
+  const app = await enrolTotp(ruth, { ticket: await mustEnrol() })
+  await service.storage.factors.reset(uuid, { ...commandEvent('factor.reset'), eperson: uuid })
+  await assertProblem(await tryLogin(ruth, { ticket: app.ticket ?? '' }), 401, 'login-failed')
+  const { TOTP } = await import('otpauth')
+  const totp = new TOTP({ secret: begun.secret }).generate()
+  await assertProblem(
+    await sendJson(ruth, factorsPath, { enrolment: begun.enrolment, totp }),
+    422,
+    'factor-refused',
+  )
+  // A new login enrols a new factor.
+  const again = await enrolTotp(ruth, { ticket: await mustEnrol() })
+  assert.equal((await tryLogin(ruth, { ticket: again.ticket ?? '' })).status, 200)
+})
+
+test('L5 beside a directory, a malformed factor does not tell which names have a password here', async t => {
+  const { service } = await startCampus(t)
+  await service.addEperson(ruthEmail)
+  const client = service.client()
+  const answers = await Promise.all(
+    [ruthEmail, 'nobody@example.org'].map(async user =>
+      wholeAnswer(await tryLogin(client, { user, password: 'wrong password', webauthn: 'no JSON' })),
+    ),
+  )
+  assert.deepEqual(answers[0], answers[1])
+})
