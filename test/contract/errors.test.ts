@@ -252,6 +252,12 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'explanation-refused',
   'mail-token-refused',
   'registration-refused',
+  'second-factor-required',
+  'second-factor-enrolment-required',
+  'second-factor-missing',
+  'factor-refused',
+  'proof-refused',
+  'snapshot-expired',
 ]
 
 /**
