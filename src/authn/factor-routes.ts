@@ -18,11 +18,16 @@ const contracts = () => import('./factor-contracts.ts')
 const route = contractsIn(contracts)
 const checked = bodyChecks(contracts, 'factor-refused')
 
-/** The content of the ticket of an enrolment. */
+/**
+ * An enrolment that has begun. The client keeps it, encrypted, so that beginning many of them costs the store
+ * nothing.
+ */
 interface Begun extends Pick<Factor, 'id' | 'eperson' | 'kind' | 'name' | 'alone'> {
   /** The encrypted secret of TOTP in base64, or the challenge of a passkey. */
   readonly secret: string
   readonly isFirst: boolean
+  /** Time in ms since 1970. */
+  readonly until: number
   /** The login that has to enrol a factor; undefined in a session. */
   readonly login?: Pending
 }
@@ -104,9 +109,10 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
         ...{ id, kind, alone, name: wanted.name.trim(), eperson: eperson.uuid },
         secret: kind === 'totp' ? Buffer.from(sealed.seal(secret, id)).toString('base64') : challenge,
         isFirst: known.factors.length === 0,
+        until: clock.now() + enrolmentLifetime * 1000,
         ...(login && { login }),
       }
-      const enrolment = await tickets.issue('enrolment', begun, enrolmentLifetime)
+      const enrolment = Buffer.from(sealed.seal(Buffer.from(JSON.stringify(begun)), 'enrolment'))
       const shown =
         kind === 'totp'
           ? totpForApp(secret, config.realm, eperson.email)
@@ -114,14 +120,15 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       return reply
         .code(201)
         .header('cache-control', 'no-store')
-        .send({ enrolment, kind, type: 'enrolment', ...shown })
+        .send({ enrolment: enrolment.toString('base64url'), kind, type: 'enrolment', ...shown })
     },
   )
 
   routesOf(app).post('/factors', route('addFactor', openToTickets), async (request, reply) => {
     const given = await checked('addFactor', jsonBody(request))
-    const begun = await tickets.read<Begun>('enrolment', given.enrolment)
-    if (!begun) throw expired()
+    const opened = sealed.open(Buffer.from(given.enrolment, 'base64url'), 'enrolment')
+    const begun = opened && (JSON.parse(Buffer.from(opened.secret).toString()) as Begun)
+    if (!begun || begun.until <= clock.now()) throw expired()
     const { id, eperson, kind, name, alone, login, isFirst } = begun
     const by = login ? null : ownLogin(request.caller)
     if (by && by.session.eperson.uuid !== eperson) throw expired()
@@ -129,7 +136,7 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     if (!verified)
       throw refused(`${kind === 'totp' ? 'The code' : 'The answer of the passkey'} is not valid.`)
     // Of two requests with one enrolment, only one goes on.
-    if (!(await tickets.take<Begun>('enrolment', given.enrolment))) throw expired()
+    if (!(await tickets.isFirst('enrolment', id, enrolmentLifetime))) throw expired()
     const codes = isFirst ? newRecoveryCodes(eperson) : undefined
     const added: StoredFactor = {
       ...{ id, eperson, kind, name, alone, created: clock.now(), used: null },

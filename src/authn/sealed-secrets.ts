@@ -15,6 +15,7 @@ const tagLength = 16
 export function createSealedSecrets(keyring: Keyring): SealedSecrets {
   const keyOf = (secret: Uint8Array, id: string) => deriveKey(secret, 'factor', Buffer.from(id))('seal')
   function openWith(key: Uint8Array, sealed: Uint8Array): Uint8Array | undefined {
+    if (sealed.length < ivLength + tagLength) return undefined
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivLength))
     decipher.setAuthTag(sealed.subarray(ivLength, ivLength + tagLength))
     try {
