@@ -105,7 +105,15 @@ testOn(
     assert.equal(file.suggestedFilename(), `carrel-${reader}.json`)
     const text = readFileSync(await file.path(), 'utf8')
     const data = JSON.parse(text) as Record<string, { readonly email?: string } & readonly unknown[]>
-    assert.deepEqual(Object.keys(data), ['made', 'profile', 'groups', 'sessions', 'tokens', 'events'])
+    assert.deepEqual(Object.keys(data), [
+      'made',
+      'profile',
+      'groups',
+      'sessions',
+      'tokens',
+      'factors',
+      'events',
+    ])
     assert.equal(data.profile?.email, reader)
     assert.ok((data.sessions?.length ?? 0) > 0 && (data.events?.length ?? 0) > 0)
     assert.doesNotMatch(text, /eyJ|carrel_pat_|argon2/)
