@@ -260,6 +260,8 @@ testOn(
     assert.equal(await client.isLoggedIn(), true, 'nobody is logged out')
     await button(page, 'End all sessions').click()
     desk.expectRefusals()
+    // A table that is open elsewhere asks for changes with a session that has ended.
+    someone.expectRefusals()
     await dialog(page).getByRole('button', { name: 'End all sessions' }).click()
     await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
     assert.equal(await client.isLoggedIn(), false)

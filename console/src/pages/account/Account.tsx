@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
-import { service } from '../../api.ts'
+import { acting, service } from '../../api.ts'
 import { formatAgo, formatDuration, t, tOf } from '../../i18n/i18n.ts'
 import { Download } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -30,7 +30,8 @@ const Account = (): JSX.Element => (
             <ProfileForm key={person.uuid} person={person} />
           </section>
           <PasswordForm key={`${person.uuid} password`} person={person} />
-          <FactorsSection key={`${person.uuid} factors`} />
+          {/* Nobody changes the factors of others, except by a reset. */}
+          {!acting.value && <FactorsSection key={`${person.uuid} factors`} />}
           <section class="section">
             <h2>{t('account.data')}</h2>
             <p class="prose soft">{t('account.data.what')}</p>

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { acting } from '../../api.ts'
 import { formatAgo, formatTime, t } from '../../i18n/i18n.ts'
 import { Plus } from '../../icons.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
@@ -22,8 +21,7 @@ type Open =
 /** The caller's second factor: apps, passkeys and recovery codes. */
 export function FactorsSection(): JSX.Element | null {
   const loaded = useLoad(signal => loadFactors(undefined, signal), [])
-  // Nobody changes the factors of others, except by a reset.
-  if (acting.value || (loaded.value?.setting === 'off' && loaded.value.factors.length === 0)) return null
+  if (loaded.value?.setting === 'off' && loaded.value.factors.length === 0) return null
   return (
     <section class="section">
       <h2>{t('factors.title')}</h2>
