@@ -270,6 +270,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     identity: 1,
     provider_session: 1,
     ...{ session: 1, access_token: 0 },
+    ...{ factor: 0, recovery_code: 0 },
     familiar_network: 0,
     event: events?.count,
     trail_key: 1,
@@ -291,7 +292,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)
-  // Four tables have no rows to copy here.
+  // These tables have no rows to copy here.
   const empty = parts.filter(({ rows }) => rows === 0).length
   assert.equal(new Set(parts.map(one => one.sha256)).size, parts.length - empty + 1)
 

@@ -34,6 +34,8 @@ const elsewhere: readonly (readonly [RegExp, by: string])[] = [
   [/^\/api\/authn\/(oidc|sso)\b/, 'docs/sso.md'],
   // This route always refuses.
   [/^\/api\/authz\/resourcepolicies\/:id\/eperson$/, 'test/contract/policies.test.ts'],
+  // These need the codes of an app.
+  [/\/factors\b/, 'test/contract/second-factor.test.ts'],
   // The processes have ended here.
   [/\/processes\/:id\/(cancel|resume)$/, 'test/contract/processes.test.ts'],
 ]

@@ -98,17 +98,23 @@ test('D2 Q1 while an entity is imported again each answer is wholly old or wholl
   t.diagnostic(`versions met: ${[...seen].sort()}`)
 })
 
-test('D2 Q9 a client that follows next meets only whole pages while the entity is replaced', async t => {
+test('D2 Q9 Q35 a client that follows next stays in one version while the entity is replaced, and one that counts meets whole pages', async t => {
   const service = await startService(t)
   await service.addRecords('thing', 'id', versioned(0))
   const client = service.client()
   let version = 0
-  let path: string | undefined = listPath('thing', { limit: 200 })
-  while (path !== undefined) {
-    const response: Response = await client.get(path)
+  const versionsAt = async (path: string) => {
+    const response = await client.get(path)
     const records = (await response.json()) as Versioned[]
-    assert.deepEqual(new Set(records.map(record => record.version)), new Set([version]))
-    path = linksOf(response).next
+    return { next: linksOf(response).next, versions: new Set(records.map(record => record.version)) }
+  }
+  let path: string | undefined = listPath('thing', { limit: 200 })
+  for (let offset = 0; path !== undefined; offset += 200) {
+    const followed: Awaited<ReturnType<typeof versionsAt>> = await versionsAt(path)
+    assert.deepEqual(followed.versions, new Set([0]))
+    const counted = await versionsAt(listPath('thing', { limit: 200, offset }))
+    assert.deepEqual(counted.versions, new Set([version]))
+    path = followed.next
     if (version < 3) await service.addRecords('thing', 'id', versioned(++version))
   }
 })

@@ -30,7 +30,8 @@ export function convertBefore(folder: string): void {
             .all<{ name: string }>("SELECT name FROM pragma_table_info(?, 'before')", table)
             .map(({ name }) => name),
         )
-        // Columns of later schemas stay empty.
+        // Tables and columns of later schemas stay empty.
+        if (there.size === 0) continue
         const columns = columnsOf(db, table)
           .columns.filter(name => there.has(name))
           .join(', ')

@@ -13,6 +13,8 @@ const left = [
   'retired',
   'kept_version',
   'kept_change',
+  // Versions that snapshots name, and claims of uploads under way.
+  ...['held_version', 'held_change', 'content_claim'],
   // The size of events that repeat, which the copy measures again.
   'trail_size',
   // Counters, which triggers compute again.
