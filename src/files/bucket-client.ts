@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import * as s3 from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { type BucketPlace, placeText } from '../config/files-place.ts'
 import { FilesUnavailable, MisconfiguredFiles } from '../lib/errors.ts'
+import { createFairQueue, nobody } from '../lib/fair-queue.ts'
 import type { BucketOperation, Measures } from '../model/measures.ts'
 
 /** An object or an upload, as lists show it. */
@@ -12,10 +14,15 @@ interface Listed {
   readonly modified: number
 }
 
-/** A part of an object. */
+/** Bytes of an object. */
 export interface Part {
   /** Size of the whole object in bytes. */
   readonly size: number
+  readonly bytes: Buffer
+}
+
+/** Bytes of an object at the pace of their reader, for whom a connection is kept until they are destroyed. */
+export interface StreamedPart extends Pick<Part, 'size'> {
   readonly body: Readable
 }
 
@@ -23,8 +30,10 @@ export interface Part {
 export interface BucketClient {
   /** Size of an object in bytes; undefined if there is none. */
   size(key: string): Promise<number | undefined>
-  /** Reads bytes from `start` to `end`; undefined if there is no such object. */
+  /** Reads bytes from `start` to `end` into memory; undefined if there is no such object. */
   read(key: string, start: number, end: number): Promise<Part | undefined>
+  /** Begins to read them. The caller bounds the number of such answers. */
+  stream(key: string, start: number, end: number): Promise<StreamedPart | undefined>
   put(key: string, bytes: Uint8Array): Promise<void>
   /** @returns the id of a multipart upload */
   begin(key: string): Promise<string>
@@ -60,8 +69,14 @@ const attempts = 4
 const limit = 30_000
 /** Time in ms for copies, during which the server may not answer anything. */
 const copyLimit = 10 * 60_000
-/** Maximum number of connections of an event loop. */
-const connections = 256
+/**
+ * Maximum number of requests that are under way for a bucket, and time in ms that another waits for its turn.
+ * It waits here, not for a connection of the library's pool: the library counts that time as the server's.
+ */
+const maxRequests = 128
+const maxWait = 30_000
+/** Pause in ms before an answer that has broken off is asked for again. */
+const pause = 200
 
 /** Size in bytes up to which an object is copied by one request; S3 takes 5 GiB. Larger ones are copied in parts. */
 const copyAtOnce = 1024 ** 3
@@ -69,7 +84,8 @@ const copiesAtOnce = 4
 
 export function createBucketClient(place: BucketPlace, count: CountRequest): BucketClient {
   const { bucket: Bucket, endpoint, pathStyle } = place
-  const agent = { keepAlive: true, maxSockets: connections }
+  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
+  const requests = createFairQueue({ max: maxRequests, maxOfOne: maxRequests, maxWait })
   const settings: s3.S3ClientConfig = {
     ...(endpoint === null ? {} : { endpoint }),
     ...regionOf(place),
@@ -104,6 +120,7 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
     request: (abortSignal: { readonly abortSignal: AbortSignal }) => Promise<T>,
     time = limit,
   ): Promise<T | undefined> {
+    const leave = await requests.enter(nobody)
     try {
       const answer = await request({ abortSignal: AbortSignal.timeout(time) })
       count(operation, 'success')
@@ -115,8 +132,13 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
       }
       count(operation, 'failure')
       throw translate(error, place)
+    } finally {
+      leave()
     }
   }
+  const get = (Key: string, start: number, end: number) =>
+    new s3.GetObjectCommand({ Bucket, Key, Range: `bytes=${start}-${end}` })
+
   /** Makes a request about something that must be there. */
   async function require<T>(...request: Parameters<typeof ask<T>>): Promise<T> {
     const answer = await ask<T>(...request)
@@ -177,13 +199,22 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
       )
       return found?.ContentLength
     },
-    read: async (Key, start, end) => {
-      const command = new s3.GetObjectCommand({ Bucket, Key, Range: `bytes=${start}-${end}` })
-      // The time limit is for the beginning of the answer; its body is read at the pace of a client.
-      const found = await ask('read', () => client.send(command))
-      if (!found) return undefined
-      const total = /\/(\d+)$/.exec(found.ContentRange ?? '')?.[1]
-      return { size: Number(total ?? found.ContentLength), body: found.Body as Readable }
+    read: (...part) =>
+      ask('read', async options => {
+        for (let left = attempts; ; ) {
+          const found = await client.send(get(...part), options)
+          try {
+            return { size: sizeOf(found), bytes: Buffer.concat(await bodyOf(found).toArray()) }
+          } catch (error) {
+            if (--left === 0 || options.abortSignal.aborted) throw error
+            await delay(pause)
+          }
+        }
+      }),
+    stream: async (...part) => {
+      // The time limit is for the beginning of the answer.
+      const found = await ask('read', () => client.send(get(...part)))
+      return found && { size: sizeOf(found), body: bodyOf(found) }
     },
     put: async (Key, Body) => {
       await require('write', options => client.send(new s3.PutObjectCommand({ Bucket, Key, Body }), options))
@@ -241,6 +272,10 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
       }),
   }
 }
+
+const bodyOf = ({ Body }: s3.GetObjectCommandOutput) => Body as Readable
+const sizeOf = ({ ContentRange, ContentLength }: s3.GetObjectCommandOutput): number =>
+  Number(/\/(\d+)$/.exec(ContentRange ?? '')?.[1] ?? ContentLength)
 
 /** Only Amazon's regions have to be right; other servers take any. */
 const regionOf = ({ endpoint, region }: BucketPlace): { region?: string } => {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { FilesUnavailable } from '../lib/errors.ts'
-import type { BucketClient, Part } from './bucket-client.ts'
+import type { BucketClient, Part, StreamedPart } from './bucket-client.ts'
 import type { Opened } from './opened.ts'
 import type { ByteRange } from './ranges.ts'
 
@@ -22,19 +22,15 @@ let streams = 0
 const firstPiece = 64 * 1024
 
 interface Stream {
-  readonly body: Readable
-  readonly chunks: AsyncIterator<Buffer>
+  /** The bytes that come after `rest`; undefined if all are there. */
+  readonly body: Readable | undefined
+  readonly chunks: AsyncIterator<Buffer> | undefined
   /** Places in the object of the next byte and of the last one of this answer. */
   at: number
   readonly end: number
   /** Bytes that have arrived and were not read. */
   rest: Buffer
   readonly close: () => void
-}
-
-/** Reads a small answer to its end at once, so that its connection is free. */
-async function* whole(body: Readable): AsyncGenerator<Buffer, void, undefined> {
-  yield Buffer.concat(await body.toArray())
 }
 
 /**
@@ -57,36 +53,46 @@ export async function openObject(
     stream?.close()
     stream = undefined
   }
-  function follow({ body }: Part, at: number, end: number, isLong: boolean): Stream {
+  function follow(body: Readable, at: number, end: number): Stream {
     let isOpen = true
     // Errors come to the reader; one after that would end the process.
     body.on('error', () => {})
     return {
       ...{ body, at, end, rest: none },
-      chunks: isLong ? body[Symbol.asyncIterator]() : whole(body),
+      chunks: body[Symbol.asyncIterator](),
       close: () => {
-        if (isOpen && isLong) streams--
+        if (isOpen) streams--
         isOpen = false
         body.destroy()
       },
     }
   }
   /** @param least the number of bytes that are read at once */
-  async function ask(at: number, least: number): Promise<Part | undefined> {
-    const isLong = streams < maxStreams
-    const end = Math.min(lastByte, isLong ? Math.max(last, at + least - 1) : at + least - 1)
-    if (isLong) streams++
-    let part: Part | undefined
-    try {
-      part = await client.read(key, at, end)
-    } finally {
-      if (isLong && !part) streams--
+  async function ask(at: number, least: number): Promise<Part | StreamedPart | undefined> {
+    const enough = Math.min(lastByte, at + least - 1)
+    if (streams >= maxStreams || last <= enough) {
+      const part = await client.read(key, at, enough)
+      if (part)
+        stream = {
+          ...{ body: undefined, chunks: undefined, at, end: enough },
+          rest: part.bytes,
+          close: () => {},
+        }
+      return part
     }
-    if (part) stream = follow(part, at, end, isLong)
+    streams++
+    const end = Math.min(lastByte, last)
+    const part = await client.stream(key, at, end).catch(error => {
+      streams--
+      throw error
+    })
+    if (part) stream = follow(part.body, at, end)
+    else streams--
     return part
   }
   /** Reads a chunk. @returns undefined if the answer broke off or is silent */
   async function next({ body, chunks }: Stream): Promise<Buffer | undefined> {
+    if (!body || !chunks) return undefined
     const timer = setTimeout(() => body.destroy(new Error('silence')), maxSilence)
     try {
       const { done, value } = await chunks.next()

@@ -53,10 +53,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
       place: placeText(place),
       owner: async () => {
         const found = await client.read(key, 0, 1023)
-        if (!found) return undefined
-        return Buffer.concat(await found.body.toArray())
-          .toString()
-          .trim()
+        return found?.bytes.toString().trim()
       },
       setOwner: text => client.put(key, Buffer.from(`${text}\n`)),
       // Keys come in their order, and those of contents before all others.

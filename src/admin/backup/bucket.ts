@@ -106,7 +106,7 @@ export function manifestsInBucket(place: BucketPlace): Manifests {
 
 /** @returns undefined if there is no such object, or it is larger than the limit */
 async function textOf(client: BucketClient, key: string, limit: number): Promise<string | undefined> {
-  const found = await client.read(key, 0, limit - 1)
+  const found = await client.stream(key, 0, limit - 1)
   if (!found) return undefined
   if (found.size <= limit) return Buffer.concat(await found.body.toArray()).toString()
   found.body.destroy()
