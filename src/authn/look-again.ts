@@ -32,7 +32,7 @@ export interface LookAgain {
    */
   thoughExpired(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
   /** @returns true while the caller of a long answer may still see the rest of it */
-  isStill(caller: Caller): Promise<boolean>
+  isStill(request: Pick<FastifyRequest, 'caller' | 'ip'>): Promise<boolean>
   /**
    * Makes every route of this scope, and of scopes inside it, look the caller up again. Call it before routes
    * are added.
@@ -129,7 +129,11 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
   return {
     afterWaiting,
     thoughExpired,
-    isStill: async (caller: Caller) => (await isAsBefore(caller)) && !hasExpired(caller),
+    isStill: async ({ caller, ip }) => {
+      if (caller.kind === 'anonymous' && caller.specialGroups.length > 0)
+        return JSON.stringify(await specialGroups.ofAddress(ip)) === JSON.stringify(caller.specialGroups)
+      return (await isAsBefore(caller)) && !hasExpired(caller)
+    },
     guard: app => {
       app.addHook('onRoute', route => {
         // Evaluated when needed: scopes inside add their own checks to the route.

@@ -30,7 +30,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends ChangeParts {
   readonly addresses: Addresses
-  readonly config: Pick<Config, 'queryBase'>
+  readonly config: Pick<Config, 'queryBase' | 'listingPatience' | 'listingTimeLimit'>
   readonly entities: Entities
   readonly answers: Answers
   readonly texts: LongTexts

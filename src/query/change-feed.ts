@@ -42,7 +42,7 @@ const stepsOfRights = 4
 /** Time in ms after which a comment is sent on a silent connection: proxies close idle ones. */
 const keepAlive = 15_000
 /** Time in ms after which a client has to ask again. */
-const longest = 3_600_000
+export const longest = 3_600_000
 
 /** @param loops number of event loops of the node */
 export function createChangeFeed(
@@ -114,10 +114,11 @@ function createWaiting(entities: Pick<Entities, 'all'>) {
 
   async function look(): Promise<void> {
     const isTime = ++steps % stepsOfRights === 0
-    // A stream that looks itself learns what is wrong with the store.
+    // While the store is away, streams go on waiting: if all clients came back at once, it would take longer.
     const all = await (async () => entities.all())().catch(() => undefined)
+    if (!all) return
     for (const [wake, { name, source }] of waiting) {
-      const now = all?.get(name)?.source
+      const now = all.get(name)?.source
       if (isTime || now?.kind !== 'records' || now.version !== source.version) wake(null)
     }
   }

@@ -1,32 +1,33 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config/config.ts'
 import { acceptedType } from '../http/accept.ts'
 import { clientOf, turnOf } from '../http/connection.ts'
 import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
-import type { Caller } from '../model/caller.ts'
 import type { Entity } from '../model/entities.ts'
 import type { EntityState } from '../model/snapshots.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { StateGone } from '../storage/followed-changes.ts'
 import type { Answers } from './answer.ts'
-import type { ChangeFeed } from './change-feed.ts'
+import { type ChangeFeed, longest } from './change-feed.ts'
 import { mayReadEntity } from './readable.ts'
 import type { Snapshots } from './snapshots.ts'
 
 export interface ChangeParts {
+  readonly config: Pick<Config, 'listingPatience' | 'listingTimeLimit'>
   readonly entities: Pick<Entities, 'all'>
   readonly feed: ChangeFeed
   readonly answers: Pick<Answers, 'enter'>
   /** @returns true while the caller of a long answer may still see the rest of it */
-  readonly isStill: (caller: Caller) => Promise<boolean>
+  readonly isStill: (request: FastifyRequest) => Promise<boolean>
   readonly snapshots: Snapshots
 }
 
 const types = ['application/x-ndjson', 'text/event-stream'] as const
 
-/** Time in ms after which a client that accepts nothing is disconnected. */
-const idle = 30_000
+/** A stream ends by itself before this time, unless its client takes what it is sent too slowly. */
+const streamLimits = { idle: 30_000, total: longest + 60_000 }
 
 const namesStream = ({ headers }: FastifyRequest): boolean => headers.accept?.includes(types[1]) ?? false
 
@@ -44,9 +45,8 @@ export async function sendChanges(
   request: FastifyRequest,
   reply: FastifyReply,
   { name, source, key }: Entity,
-  { entities, feed, answers, isStill, snapshots }: ChangeParts,
+  { config, entities, feed, answers, isStill, snapshots }: ChangeParts,
 ): Promise<FastifyReply> {
-  const { caller } = request
   const { since: asked = 'now' } = singleParameters(request.query as Query, ['since'])
   const last = request.headers['last-event-id']
   const since = stateIn(typeof last === 'string' && last !== '' ? last : asked, name, snapshots)
@@ -72,14 +72,15 @@ export async function sendChanges(
   if (request.method === 'HEAD') return sendHead(withHeaders())
   const client = clientOf(request)
   const look = async () => {
-    if (!(await isStill(caller))) return undefined
+    if (!(await isStill(request))) return undefined
     const entity = (await entities.all()).get(name)
-    return entity?.source.kind === 'records' && mayReadEntity(caller, entity)
+    return entity?.source.kind === 'records' && mayReadEntity(request.caller, entity)
       ? (entity as RecordEntity)
       : undefined
   }
   const told = { since, isStream, key, client, look, written: snapshots.write }
   await turnOf(reply)
+  const { caller } = request
   const who = caller.kind === 'anonymous' ? client.network : caller.session.eperson.uuid
   const leave = isStream ? feed.enter(who) : await answers.enter(request, reply, client)
   const pieces = feed.tell(told)
@@ -90,7 +91,7 @@ export async function sendChanges(
     return await sendPieces(
       withHeaders(),
       { before: '', between: '', after: '', pieces: startingWith(first, pieces) },
-      { idle },
+      isStream ? streamLimits : { idle: config.listingPatience, total: config.listingTimeLimit },
     )
   } finally {
     // It may not have been read to its end, or not at all.

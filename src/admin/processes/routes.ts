@@ -157,7 +157,7 @@ export function processRoutes(
     { ...ofText('followProcess'), exposeHeadRoute: false },
     async (request, reply) => {
       const process = await readable(request)
-      const mayGoOn = () => lookAgain.isStill(request.caller)
+      const mayGoOn = () => lookAgain.isStill(request)
       await turnOf(reply)
       const pieces = listeners.events(process, lastLine(request), mayGoOn, signalOf(request))
       reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no')

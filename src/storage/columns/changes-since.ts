@@ -14,46 +14,67 @@ const batchBytes = 128 * 1024
 /** Maximum size in bytes of the differences that an event loop holds at a time. */
 const maxHeld = 64 * 1024 * 1024
 /** Number of differences that are kept for the next client. */
-const maxKept = 2
+const maxKept = 8
 
 interface Parts extends Pick<Entities, 'at' | 'openVersion' | 'sharedSlots'> {
   /** Finds the version from which an earlier state can be read. */
   heldState(state: EntityState): Awaitable<RecordEntity | undefined>
-  /** Lists changes of a line of versions after a state in their order, including those of versions that are held. */
-  lineChanges(state: EntityState, limit: number): Awaitable<readonly FollowedRow[]>
+  /** Lists changes of a held version from a number on, in their order. */
+  heldFrom(version: RecordEntity, seq: number, limit: number): Awaitable<readonly FollowedRow[]>
 }
 
 /** Tells what has changed in imported entities since a state (docs/decisions/0084). */
 export function createChangesSince(parts: Parts): Entities['changesSince'] {
   const differences = createDifferences(parts)
 
+  /**
+   * Tells the changes of a line of versions that are held, up to a number.
+   * @returns the state after the last one
+   */
+  async function* held(since: EntityState, end: number): AsyncGenerator<ChangeBatch, EntityState> {
+    let state = since
+    while (state.seq < end) {
+      const version = await parts.heldState(state)
+      if (!version) throw new StateGone()
+      const found = await parts.heldFrom(version, state.seq, maxBatch)
+      const isThere = state.seq === lineOf(version.source).folded || found[0]?.seq === state.seq
+      if (!isThere) throw new StateGone()
+      const some = upTo(
+        found.filter(({ seq }) => seq > state.seq),
+        end,
+      )
+      const last = some.at(-1)
+      if (!last) break
+      state = { ...state, seq: last.seq }
+      yield { changes: some.map(followed), state }
+    }
+    return state
+  }
+
   async function* written(entity: RecordEntity, since: EntityState): AsyncGenerator<ChangeBatch> {
     const { seq: end } = stateOf(entity)
     const recent = changesOf(entity)?.changes ?? []
     // Changes that a fold has taken are only in the store.
     const { folded } = lineOf(baseEntity(entity).source)
-    if (since.seq > end) throw new StateGone()
-    for (let seq = since.seq; seq < end; ) {
-      const state = { ...since, seq }
-      const rows =
-        seq >= folded ? recentAfter(recent, seq).map(asRow) : await parts.lineChanges(state, maxBatch)
-      // As long as the state is held, so are all changes after it.
-      if (seq < folded && !(await parts.heldState(state))) throw new StateGone()
-      const some = upTo(rows, end)
-      const last = some.at(-1)
-      // A version that was held is gone meanwhile.
-      if (!last) throw new StateGone()
-      seq = last.seq
-      yield { changes: some.map(followed), state: { ...since, seq } }
+    let state = since.seq < folded ? yield* held(since, folded) : since
+    // A number that is not there is that of another store, or of changes that are held no longer.
+    if (state.seq !== folded && recentAfter(recent, state.seq - 1)[0]?.seq !== state.seq)
+      throw new StateGone()
+    while (state.seq < end) {
+      const some = upTo(recentAfter(recent, state.seq).map(asRow), end)
+      state = { ...state, seq: some.at(-1)?.seq ?? end }
+      yield { changes: some.map(followed), state }
     }
   }
 
   return async function* (entity, since, client) {
     if (since === undefined) return yield { changes: [], state: stateOf(entity) }
     if (stateOf(entity).root === since.root) return yield* written(entity, since)
-    const before = await parts.at(entity, since)
+    // All clients that come from this line of versions need the same difference then, however many writes there were.
+    const state = yield* held(since, Number.MAX_SAFE_INTEGER)
+    const before = await parts.at(entity, state)
     if (!before) throw new StateGone()
-    yield* differences(before, entity, client)
+    yield* written(entity, yield* differences(before, entity, client))
   }
 }
 
@@ -90,11 +111,13 @@ const followed = ({ seq, key_values, json, added }: FollowedRow): FollowedChange
 
 interface Held {
   readonly difference: Difference | undefined
+  /** The version whose slots it names. */
+  readonly after: RecordEntity
   readers: number
 }
 
 /** Reads differences of versions. Those who need the same one share it. */
-function createDifferences(parts: Pick<Parts, 'openVersion' | 'sharedSlots'>) {
+function createDifferences(parts: Pick<Parts, 'at' | 'openVersion' | 'sharedSlots'>) {
   const held = new Map<string, Held>()
   // One is made at a time; the networks of clients take turns.
   const turns = createFairQueue({ max: 1 })
@@ -115,28 +138,44 @@ function createDifferences(parts: Pick<Parts, 'openVersion' | 'sharedSlots'>) {
       throw new Overloaded('Too many differences of versions are being read. Retry in a moment.')
   }
 
+  /** Finds a difference to any state of the line that the entity is in: single records follow it. */
+  async function known(key: string, entity: RecordEntity): Promise<Held | undefined> {
+    const found = held.get(key)
+    const now = found && (await parts.at(entity, stateOf(found.after)))
+    return now?.source.version === found?.after.source.version ? found : undefined
+  }
+
   async function make(before: RecordEntity, after: RecordEntity, client: Client): Promise<Held> {
-    const key = JSON.stringify([before, after].map(stateOf))
+    const key = JSON.stringify([stateOf(before), stateOf(after).root])
     const leave = await turns.enter(client)
     try {
-      const known = held.get(key)
-      const difference = known ? known.difference : await differenceOf(before, after, parts, client.signal())
-      if (!known) makeRoom(difference?.byteLength ?? 0)
-      const one = known ?? { difference, readers: 0 }
+      let one = await known(key, after)
+      if (!one) {
+        const difference = await differenceOf(before, after, parts, client.signal())
+        makeRoom(difference?.byteLength ?? 0)
+        one = { difference, after, readers: 0 }
+        held.set(key, one)
+      }
       one.readers++
-      held.set(key, one)
       return one
     } finally {
       leave()
     }
   }
 
-  return async function* (before: RecordEntity, after: RecordEntity, client: Client) {
-    const one = await make(before, after, client)
+  /** @returns the state that the difference leads to */
+  return async function* (
+    before: RecordEntity,
+    entity: RecordEntity,
+    client: Client,
+  ): AsyncGenerator<ChangeBatch, EntityState> {
+    const one = await make(before, entity, client)
+    const { difference, after } = one
     try {
-      if (!one.difference) throw new StateGone()
-      if (one.difference.length === 0) yield { changes: [], state: stateOf(after) }
-      else yield* read(before, after, one.difference, parts)
+      if (!difference) throw new StateGone()
+      if (difference.length === 0) yield { changes: [], state: stateOf(after) }
+      else yield* read(before, after, difference, parts)
+      return stateOf(after)
     } finally {
       one.readers--
     }

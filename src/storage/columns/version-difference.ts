@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Members, parseWritten } from '../../lib/json.ts'
 import { compareKeys, haveSameOrder, keyValues, sortKeys } from '../../model/record-changes.ts'
 import type { Entities, OpenVersion, RecordEntity } from '../entities.ts'
@@ -10,8 +10,10 @@ import type { Entities, OpenVersion, RecordEntity } from '../entities.ts'
 export type Difference = Uint32Array
 
 /** Maximum number of records of each version in memory, and their maximum bytes if each were the largest. */
-const maxRead = 2_000
+const maxRead = 500
 const readBytes = 1024 * 1024
+/** In ms. */
+const maxPause = 50
 
 type Parts = Pick<Entities, 'openVersion' | 'sharedSlots'>
 
@@ -74,8 +76,6 @@ async function* cursor(
     const some = slots.slice(from, from + step)
     const records = await version.read(some)
     yield records.map((json, at) => ({ slot: some[at] as number, json }))
-    // Reading may take no turn of the event loop at all.
-    await turn()
   }
 }
 
@@ -96,7 +96,13 @@ async function merged(
   signal: AbortSignal,
 ): Promise<Difference> {
   const found: number[] = []
-  const next = async (from: typeof olds) => (await from.next()).value as readonly Read[] | undefined
+  let resumed = performance.now()
+  const next = async (from: typeof olds) => {
+    // Others have the event loop for at least half of the time.
+    await pause(Math.min(performance.now() - resumed, maxPause))
+    resumed = performance.now()
+    return (await from.next()).value as readonly Read[] | undefined
+  }
   let [some, others] = [await next(olds), await next(news)]
   let [i, j] = [0, 0]
   while (some || others) {

@@ -224,7 +224,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       openVersion,
       sharedSlots,
       heldState,
-      lineChanges: changes.lineChanges,
+      heldFrom: changes.heldFrom,
     }),
     restore: async (name, id, event, of) => {
       const restored = await restoreEntity(pool, name, id, event, keptVersions, of)

@@ -266,7 +266,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       openVersion,
       sharedSlots,
       heldState,
-      lineChanges: changes.lineChanges,
+      heldFrom: changes.heldFrom,
     }),
     restore: (name, id, event, of) => changes.restore(name, id, event, keptVersions, of),
     expose: undefined,

@@ -15,9 +15,9 @@ import {
   forgetHeld,
   giveUp,
   heldChanges,
+  heldFrom,
   heldSize,
   heldState,
-  lineChanges,
   trimHeld,
 } from './held-versions.ts'
 import { dropKept, findKept, hasOldKept, keptVersions, takeKept, trimKept } from './kept-versions.ts'
@@ -56,7 +56,7 @@ interface EntityChanges
   /** @returns as the functions of these names */
   heldState(state: EntityState, limits: KeptVersionLimits): Awaitable<RecordEntity | undefined>
   heldChanges(entity: RecordEntity, seq: number): Awaitable<readonly ChangeRow[]>
-  lineChanges(state: EntityState, limit: number): Awaitable<readonly FollowedRow[]>
+  heldFrom(version: RecordEntity, seq: number, limit: number): Awaitable<readonly FollowedRow[]>
   heldSize(): Awaitable<number>
   /** @returns as `Entities.versions` */
   versions(name: string, limits: KeptVersionLimits): Awaitable<readonly KeptVersion[]>
@@ -75,7 +75,7 @@ export const entities = {
     storedVersions,
     heldState,
     heldChanges,
-    lineChanges,
+    heldFrom,
     heldSize,
   },
   changes: {

@@ -95,21 +95,16 @@ export function* heldChanges({ name, source }: RecordEntity, seq: number): Read<
   )
 }
 
-/** The changes of a line of versions after a state, oldest first. */
-export function* lineChanges(
-  { entity: name, root, seq }: EntityState,
+/** The changes of a held version from a number on, oldest first. */
+export const heldFrom = (
+  { source }: RecordEntity,
+  seq: number,
   limit: number,
-): Read<readonly FollowedRow[]> {
-  const found = yield* rows<FollowedRow>(
-    `SELECT c.seq, c.key_values, c.json, c.added FROM held_change c JOIN held_version v ON v.version = c.version
-     WHERE v.root = $1 AND v.entity = $2 AND c.seq > $3
-     UNION ALL SELECT seq, key_values, json, added FROM record_change WHERE entity = $2 AND seq > $3
-     ORDER BY seq LIMIT $4`,
-    ...[root, name, seq, limit],
+): Read<readonly FollowedRow[]> =>
+  rows<FollowedRow>(
+    `SELECT seq, key_values, json, added FROM held_change WHERE version = $1 AND seq >= $2 ORDER BY seq LIMIT $3`,
+    ...[source.version, seq, limit],
   )
-  // Those of a version that was restored may be in both.
-  return found.filter((change, at) => change.seq !== found[at - 1]?.seq)
-}
 
 /** Size in bytes of all held versions, without the records that they share. */
 export function* heldSize(): Read<number> {
