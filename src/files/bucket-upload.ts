@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { maxBucketFile } from '../config/files-place.ts'
 import { FilesUnavailable, OperatorError } from '../lib/errors.ts'
-import { type Client, createFairQueue } from '../lib/fair-queue.ts'
+import { type Client, createFairQueue, nobody, Overloaded } from '../lib/fair-queue.ts'
 import { countPassed } from '../lib/memory.ts'
 import type { Content } from '../model/items.ts'
 import type { BucketClient } from './bucket-client.ts'
@@ -14,6 +14,13 @@ const partSize = 5 * 1024 * 1024
 const heldAtFirst = 64 * 1024
 /** Maximum number of uploads of an event loop that have memory for parts: 12 times 10 MiB. */
 const maxUploads = 12
+/**
+ * While another waits, an upload gives its memory up if its client brought fewer bytes than this in the time in
+ * ms that Carrel waited for it. The others are asked every `look` ms.
+ */
+const leastBytes = 128 * 1024
+const leastTime = 10_000
+const look = 1_000
 /** Number of buffers that are kept for later uploads. */
 const maxSpare = 4
 
@@ -38,6 +45,22 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
     if (buffer && spare.length < maxSpare) spare.push(buffer)
   }
 
+  const running = new Set<Arriving>()
+
+  /** Waits for memory for parts, and takes it from a client that sends next to nothing, of this network first. */
+  async function enter(from: Client): Promise<() => void> {
+    const looking = setInterval(() => {
+      const slow = [...running].filter(one => one.isSlow())
+      const one = slow.find(({ network }) => network === from.network) ?? slow[0]
+      one?.giveUp(new Overloaded('The file came too slowly while others waited. Retry in a moment.'))
+    }, look).unref()
+    try {
+      return await queue.enter(from)
+    } finally {
+      clearInterval(looking)
+    }
+  }
+
   /** Waits until no sweep can delete the content. @returns true if the bucket has it already */
   async function claim({ sha256, size }: Content): Promise<boolean> {
     for (let waited = 0; !(await store.claimContent(sha256)); waited += claimPause) {
@@ -54,7 +77,7 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
   }
 
   /** @param begun bytes that have arrived @param rest those that follow */
-  async function putLarge(begun: readonly Buffer[], rest: AsyncIterator<Buffer>): Promise<Content> {
+  async function putLarge(begun: readonly Buffer[], rest: Arriving): Promise<Content> {
     const sum = createHash('sha256')
     const key = temporaryKey()
     const tags: string[] = []
@@ -141,7 +164,16 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
           begun.push(Buffer.from(next.value))
           held += next.value.length
         }
-        return await queue.run(from, () => putLarge(begun, rest))
+        const leave = await enter(from)
+        const arriving = createArriving(rest, from.network)
+        // What Carrel reads itself is as fast as its source.
+        if (from !== nobody) running.add(arriving)
+        try {
+          return await putLarge(begun, arriving)
+        } finally {
+          running.delete(arriving)
+          leave()
+        }
       } finally {
         await rest.return?.()
       }
@@ -152,3 +184,48 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
 /** Pause in ms between two looks at a content that is being deleted, and maximum time in ms to wait for it. */
 const claimPause = 200
 const maxClaimWait = 10_000
+
+/** Pieces that arrive, and how fast. */
+interface Arriving {
+  readonly network: string
+  next(): Promise<IteratorResult<Buffer>>
+  isSlow(): boolean
+  /** Ends the wait for the next piece. */
+  giveUp(reason: Error): void
+}
+
+function createArriving(pieces: AsyncIterator<Buffer>, network: string): Arriving {
+  /** Time in ms spent waiting for the client, and bytes that came in it. */
+  let waited = 0
+  let came = 0
+  let wasSlow = false
+  let since: number | undefined
+  let reject = (_: Error) => {}
+  const isLate = (time: number) => time >= leastTime && came < leastBytes
+  return {
+    network,
+    next: async () => {
+      const begun = performance.now()
+      since = begun
+      try {
+        const next = await new Promise<IteratorResult<Buffer>>((resolve, fail) => {
+          reject = fail
+          pieces.next().then(resolve, fail)
+        })
+        waited += performance.now() - begun
+        if (!next.done) came += next.value.length
+        if (waited >= leastTime) {
+          wasSlow = isLate(waited)
+          waited = 0
+          came = 0
+        }
+        return next
+      } finally {
+        since = undefined
+      }
+    },
+    // While a piece is being used, it is the bucket that is waited for.
+    isSlow: () => since !== undefined && (wasSlow || isLate(waited + performance.now() - since)),
+    giveUp: reason => reject(reason),
+  }
+}

@@ -4,7 +4,7 @@ import { type BucketPlace, placeText } from '../config/files-place.ts'
 import { StoreUnavailable } from '../lib/errors.ts'
 import { nobody } from '../lib/fair-queue.ts'
 import { isLeftOver, processIdInName } from '../lib/process-ids.ts'
-import { type CountRequest, createBucketClient } from './bucket-client.ts'
+import { type BucketClient, type CountRequest, createBucketClient } from './bucket-client.ts'
 import { openObject } from './bucket-read.ts'
 import { createBucketUploads } from './bucket-upload.ts'
 import type { Files, FilesStore, SweepReport } from './files.ts'
@@ -25,6 +25,8 @@ const heldFor = 60 * 60 * 1000
 /** Time in seconds for which a signed address is valid (F6). */
 const signedFor = 60
 const namesAtOnce = 500
+/** Time in ms after which no removal of a content begins, well before its mark as being deleted expires. */
+const removing = 5 * 60 * 1000
 
 /** The key of a content. */
 export const contentKey = (prefix: string, sha256: string): string =>
@@ -46,6 +48,8 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   const owned = ownedBucket()
   let checked: { readonly at: number; readonly check: Promise<void> } | undefined
   let lookedAt = Number.NEGATIVE_INFINITY
+  /** The bucket from which contents were copied last. */
+  let source: { readonly place: BucketPlace; readonly client: BucketClient } | undefined
 
   function ownedBucket(): OwnedPlace {
     const key = `${prefix}store`
@@ -110,14 +114,25 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
       progress(Number.parseInt(last.slice(0, 4), 16) / 65_536)
       if (await isPaused(now)) break
       const { deleted, ...counts } = await store.sweepContents(names, ahead)
-      // Until `endDeletion`, no upload relies on them.
-      await client.remove(deleted.map(keyOf))
-      await store.endDeletion(deleted)
+      const removed = await removeMarked(deleted)
+      await store.endDeletion(removed)
       report.setAside += counts.setAside
       report.broughtBack += counts.broughtBack
-      report.deleted += deleted.length
+      report.deleted += removed.length
     }
     return report
+  }
+
+  /** Removes contents, while no upload relies on them. @returns those that were removed; a later sweep takes the others */
+  async function removeMarked(names: readonly string[]): Promise<readonly string[]> {
+    const begun = performance.now()
+    const removed: string[] = []
+    for (const name of names) {
+      if (performance.now() - begun > removing) break
+      await client.remove([keyOf(name)])
+      removed.push(name)
+    }
+    return removed
   }
 
   async function check(): Promise<void> {
@@ -144,7 +159,9 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
       const { sha256, size } = content
       if (other.bucket?.endpoint !== place.endpoint || other.bucket.region !== place.region) return false
       const from = contentKey(other.bucket.prefix, sha256)
-      if ((await createBucketClient(other.bucket, count).size(from)) !== size) return false
+      if (source?.place !== other.bucket)
+        source = { place: other.bucket, client: createBucketClient(other.bucket, count) }
+      if ((await source.client.size(from)) !== size) return false
       if (!(await uploads.claim(content))) await client.copy(from, keyOf(sha256), size, other.bucket.bucket)
       return true
     },
