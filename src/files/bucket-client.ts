@@ -312,6 +312,8 @@ function translate(error: unknown, place: BucketPlace): Error {
     readonly code?: string
   }
   const status = $metadata?.httpStatusCode
+  // The message of a cause is logged; an answer's is the server's.
+  const cause = status === undefined ? { cause: error } : {}
   const { endpoint } = place
   const where = `${placeText(place)}${endpoint === null ? '' : ` at ${endpoint}`}`
   const known =
@@ -319,12 +321,12 @@ function translate(error: unknown, place: BucketPlace): Error {
     wrong[`${status}`] ??
     (/region/i.test(error.message) ? 'there is no region; set CARREL_FILES_REGION' : undefined)
   if (known !== undefined && (status === undefined || status < 500))
-    return new MisconfiguredFiles(`${where}: ${known} (${error.name})`, { cause: error })
+    return new MisconfiguredFiles(`${where}: ${known} (${error.name})`, cause)
   const reason =
     code ??
     (error.name === 'TimeoutError' || error.name === 'AbortError' ? 'it does not answer in time' : error.name)
   return new FilesUnavailable(
     `${where} can't be used: ${reason}${status === undefined ? '' : ` (status ${status})`}; it is tried again with each request`,
-    { cause: error },
+    cause,
   )
 }
