@@ -3,9 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as s3 from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { type BucketPlace, placeText } from '../config/files-place.ts'
-import { FilesUnavailable, MisconfiguredFiles } from '../lib/errors.ts'
+import { FilesUnavailable } from '../lib/errors.ts'
 import { createFairQueue, nobody } from '../lib/fair-queue.ts'
 import type { BucketOperation, Measures } from '../model/measures.ts'
+import { isMissing, translate } from './bucket-errors.ts'
 
 /** An object or an upload, as lists show it. */
 interface Listed {
@@ -281,50 +282,4 @@ const sizeOf = ({ ContentRange, ContentLength }: s3.GetObjectCommandOutput): num
 const regionOf = ({ endpoint, region }: BucketPlace): { region?: string } => {
   const given = region ?? (endpoint === null ? null : (process.env.AWS_REGION ?? 'us-east-1'))
   return given === null ? {} : { region: given }
-}
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(error.name)
-
-/** Errors by which a server says that the settings are wrong. An answer to HEAD has only a status. */
-const wrong: Readonly<Record<string, string>> = {
-  NoSuchBucket: 'there is no such bucket',
-  InvalidAccessKeyId:
-    'the server does not know the access key; see whether the credentials are those of this server',
-  SignatureDoesNotMatch: 'the secret of the access key is wrong',
-  CredentialsProviderError:
-    'there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role',
-  ExpiredToken: 'the credentials have expired',
-  InvalidToken: 'the session token of the credentials is wrong',
-  AccessDenied:
-    'the credentials give no right to this; they must be allowed to list the bucket, and to read, write and delete in it',
-  PermanentRedirect: 'the bucket is in another region; set CARREL_FILES_REGION',
-  AuthorizationHeaderMalformed: 'the region is wrong; set CARREL_FILES_REGION',
-  '301': 'the bucket is in another region; set CARREL_FILES_REGION',
-  '403': 'the credentials are wrong, or give no right to this',
-}
-
-/** Says what is wrong, without the server's message, which may hold parts of credentials. */
-function translate(error: unknown, place: BucketPlace): Error {
-  if (!(error instanceof Error)) return new Error(String(error))
-  const { $metadata, code } = error as Error & {
-    readonly $metadata?: { readonly httpStatusCode?: number }
-    readonly code?: string
-  }
-  const status = $metadata?.httpStatusCode
-  const { endpoint } = place
-  const where = `${placeText(place)}${endpoint === null ? '' : ` at ${endpoint}`}`
-  const known =
-    wrong[error.name] ??
-    wrong[`${status}`] ??
-    (/region/i.test(error.message) ? 'there is no region; set CARREL_FILES_REGION' : undefined)
-  if (known !== undefined && (status === undefined || status < 500))
-    return new MisconfiguredFiles(`${where}: ${known} (${error.name})`, { cause: error })
-  const reason =
-    code ??
-    (error.name === 'TimeoutError' || error.name === 'AbortError' ? 'it does not answer in time' : error.name)
-  return new FilesUnavailable(
-    `${where} can't be used: ${reason}${status === undefined ? '' : ` (status ${status})`}; it is tried again with each request`,
-    { cause: error },
-  )
 }

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import { toConfig } from '../../src/config/config.ts'
+import { noStore } from '../../src/files/files.ts'
+import { openFiles } from '../../src/files/open-files.ts'
+import { describeFault } from '../../src/http/answer-problems.ts'
 import { newItem, upload } from '../support/data/editing.ts'
 import { anyEperson, contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { storedEvents } from '../support/data/trail.ts'
@@ -206,4 +210,38 @@ testOn('sqlite', 'D18 a start names a wrong bucket and wrong credentials, and sh
     assert.match(stderr, says)
     assert.ok(!stderr.includes('a-wrong-secret') && !/\n\s+at /.test(stderr), stderr)
   }
+})
+
+testOn('sqlite', 'F5 carrel doctor says that the bucket is away or wrong, and shows no secret', async t => {
+  const bucket = await startBucket(t)
+  const env = bucketSettings(bucket)
+  const folder = temporaryFolder(t)
+  const doctor = async (more: Readonly<Record<string, string>> = {}) => {
+    const { code, stdout, stderr } = await carrel(folder, ['doctor'], { env: { ...env, ...more } })
+    assert.ok(!`${stdout}${stderr}`.includes('a-wrong-secret'), stdout + stderr)
+    return { code, stdout }
+  }
+  assert.match((await doctor()).stdout, /the bucket s3:\/\/carrel\/archive answers/)
+  const wrong = await doctor({ CARREL_FILES: 's3://another' })
+  assert.match(wrong.stdout, /s3:\/\/another at \S+: there is no such bucket/)
+  assert.equal(wrong.code, 1)
+  const body = '<Error><Code>AccessDenied</Code><Message>AKIA-a-wrong-secret</Message></Error>'
+  for (const [fault, says] of [
+    [{ status: 403, body }, /the credentials give no right to this/],
+    [refused, /s3:\/\/carrel\/archive at \S+ can't be used: ECONNRESET/],
+  ] as const) {
+    bucket.line.fault = () => fault
+    const { code, stdout } = await doctor()
+    assert.match(stdout, says)
+    assert.equal(code, 1)
+  }
+
+  // The log of the service has the cause of a fault.
+  bucket.line.fault = () => ({ status: 403, body })
+  const files = await openFiles(toConfig(env).files, noStore)
+  await assert.rejects(files.open(sha256, { start: 0, end: 9 }), error => {
+    assert.match(JSON.stringify(describeFault(error)), /the credentials give no right to this/)
+    assert.doesNotMatch(JSON.stringify(describeFault(error)), /a-wrong-secret/)
+    return true
+  })
 })
