@@ -1,4 +1,4 @@
-import { badParameter, commaList } from '../http/parameters.ts'
+import { badParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { memo, RecentlyUsed } from '../lib/memo.ts'
@@ -168,7 +168,8 @@ function requireNamed(all: readonly Entity[], states: readonly EntityState[], te
     if (!states.some(state => state.entity === entity.name))
       throw wrong(
         text,
-        `This snapshot is of ${commaList(states.map(state => state.entity))}, and not of ${entity.name}. Start over without the parameter snapshot.`,
+        // Its other entities are not named: the caller may not know of them.
+        `This snapshot is not of ${entity.name}. Start over without the parameter snapshot.`,
       )
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { KeptVersion } from '../../src/model/kept-versions.ts'
 import { fold } from '../../src/storage/columns/fold-changes.ts'
@@ -18,6 +19,7 @@ import {
 import { changeText, ndjson } from '../support/data/imports.ts'
 import { deleteRecord, putRecord } from '../support/data/record-writes.ts'
 import { atEnd } from '../support/service/at-end.ts'
+import { withSpecialGroups } from '../support/service/configuration.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
@@ -26,8 +28,12 @@ const writer = 'writer@example.org'
 const works = (count: number, title = 'work') =>
   Array.from({ length: count }, (_, at) => ({ id: at + 1, title: `${title} ${at + 1}` }))
 
-async function started(t: TestContext, records: readonly object[] = works(5)) {
-  const service = await startService(t)
+async function started(
+  t: TestContext,
+  records: readonly object[] = works(5),
+  env: Readonly<Record<string, string>> = {},
+) {
+  const service = await startService(t, { env })
   await service.addEperson(writer)
   await service.addRecords('works', 'id', records)
   await service.storage.entities.changeWriteRule('works', 'eperson', commandEvent('entity.writers'))
@@ -40,7 +46,7 @@ async function foldNow({ storage: { entities } }: Service): Promise<void> {
   await fold((await entities.all()).get('works') as RecordEntity, entities)
 }
 
-const changeRead = ({ storage: { entities } }: Service, read: 'anonymous' | 'admin' | 'group:others') =>
+const changeRead = ({ storage: { entities } }: Service, read: 'anonymous' | 'admin' | `group:${string}`) =>
   entities.changeReadRule('works', read, commandEvent('entity.access'))
 
 test('Q39 what was added, changed and deleted since a snapshot comes in order, across folds, with a new snapshot', async t => {
@@ -226,6 +232,25 @@ test('Q40 rights are those of now: a stream ends with the session, the right to 
   const stream = await streamOf(service.client(), 'works')
   await stream.next()
   await service.storage.entities.drop('works', commandEvent('entity.drop'))
+  assert.equal(await stream.next(), undefined)
+})
+
+test('Q40 a stream of a client without a login goes on while its address gives it the group that may read', async t => {
+  const env = withSpecialGroups(t, { ip: [{ group: 'campus', ranges: ['0.0.0.0/0', '::/0'] }] })
+  const { service, client } = await started(t, works(5), env)
+  await changeRead(service, 'group:campus')
+  const stream = await streamOf(service.client(), 'works')
+  assert.equal((await stream.next())?.event, 'snapshot')
+  for (let n = 1; n <= 3; n++) {
+    // Rights are looked up again meanwhile.
+    await pause(1_100)
+    await putRecord(client, 'works', n, { title: `written ${n}` })
+    assert.deepEqual(
+      (await stream.changes(1)).map(({ key }) => key),
+      [n],
+    )
+  }
+  await changeRead(service, 'admin')
   assert.equal(await stream.next(), undefined)
 })
 

@@ -68,8 +68,9 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       db.exec(
         'DELETE FROM kept_change; DELETE FROM kept_version; DELETE FROM held_change; DELETE FROM held_version',
       )
-      // Numbers of changes made after the backup are not given again (docs/decisions/0082).
-      db.exec('UPDATE state SET records = records + 1000000000')
+      // Numbers of changes made after the backup, or after an earlier restore of it, are not given again
+      // (docs/decisions/0082): no store makes as many changes as time has microseconds.
+      db.run('UPDATE state SET records = max(records + 1000000000, ?)', Date.now() * 1000)
       // Codes may have been used since the backup, too: those of this moment are refused, and later ones aren't.
       db.run(
         "UPDATE factor SET counter = max(counter, ?) WHERE kind = 'totp'",

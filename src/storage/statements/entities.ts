@@ -55,7 +55,7 @@ interface EntityChanges
   trim(limits: KeptVersionLimits): Promise<void>
   /** @returns as the functions of these names */
   heldState(state: EntityState, limits: KeptVersionLimits): Awaitable<RecordEntity | undefined>
-  heldChanges(entity: RecordEntity, seq: number): Awaitable<readonly ChangeRow[]>
+  heldChanges(entity: RecordEntity): Awaitable<readonly ChangeRow[]>
   heldFrom(version: RecordEntity, seq: number, limit: number): Awaitable<readonly FollowedRow[]>
   heldSize(): Awaitable<number>
   /** @returns as `Entities.versions` */

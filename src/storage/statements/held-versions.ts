@@ -86,12 +86,12 @@ export function* heldState(
   return entity && isImported(entity) ? entity : undefined
 }
 
-/** The changes of a held version up to one, oldest first. */
-export function* heldChanges({ name, source }: RecordEntity, seq: number): Read<readonly ChangeRow[]> {
+/** The changes of a held version, oldest first. */
+export function* heldChanges({ name, source }: RecordEntity): Read<readonly ChangeRow[]> {
   return yield* rows<ChangeRow>(
     `SELECT seq, CAST($1 AS TEXT) AS entity, key, key_values, json, added FROM held_change
-     WHERE version = $2 AND seq <= $3 ORDER BY seq`,
-    ...[name, source.version, seq],
+     WHERE version = $2 ORDER BY seq`,
+    ...[name, source.version],
   )
 }
 
