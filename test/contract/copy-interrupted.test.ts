@@ -15,7 +15,7 @@ import {
 } from '../support/data/copies.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
-import { lockTable } from '../support/service/nodes.ts'
+import { lockTable, waiting } from '../support/service/nodes.ts'
 import { cleanEnvironment, entry, type Finished, repository } from '../support/service/process.ts'
 import type { Service } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
@@ -39,11 +39,9 @@ async function copyThatWaits(t: TestContext, dataFolder: string, url: string, ta
     child.kill('SIGKILL')
     await ended
   })
-  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'
-    AND wait_event_type = 'Lock'`
   await until(
     'a copy that waits for the lock, or its end',
-    async () => (child.exitCode === null ? (await runSql(url, waiting)).length : 'ended'),
+    async () => (child.exitCode === null ? await waiting(url) : 'ended'),
     seen => seen !== 0,
   )
   assert.equal(child.exitCode, null, output.stderr)

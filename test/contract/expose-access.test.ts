@@ -13,11 +13,10 @@ import {
   exposeIn,
   withTables,
 } from '../support/service/exposed-tables.ts'
-import { connectTo } from '../support/service/nodes.ts'
+import { connectTo, untilWaiting } from '../support/service/nodes.ts'
 import { type PostgresServer, startPostgres } from '../support/service/postgres-server.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService } from '../support/service/service.ts'
-import { until } from '../support/service/waiting.ts'
 
 // Rights to read
 // ----------------------------------------------------------------------------------------------
@@ -419,12 +418,7 @@ test('D2 the role coming into being in the same moment by someone else is no fai
   const other = await connectTo(t, superuser)
   await other.query('BEGIN; CREATE ROLE carrel_reader_of_gardener NOLOGIN ROLE gardener')
   const exposing = exposeIn(service, 'letters')
-  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  await until(
-    'a statement that waits for a lock',
-    () => runSql(superuser, waiting),
-    rows => rows.length > 0,
-  )
+  await untilWaiting(superuser, 1)
   await other.query('COMMIT')
   await exposing
   assert.deepEqual(await list(client, 'letters'), [{ id: 1, title: 'a' }])

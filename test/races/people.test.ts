@@ -6,9 +6,8 @@ import { addTo, epersonsPath, groupsPath, newGroup, patchJson, postJson } from '
 import { change, newItem, upload } from '../support/data/editing.ts'
 import { verify } from '../support/data/trail.ts'
 import { repeats } from '../support/scale.ts'
-import { runSql } from '../support/service/databases.ts'
 import { test, testOn } from '../support/service/engines.ts'
-import { connectTo } from '../support/service/nodes.ts'
+import { connectTo, waiting } from '../support/service/nodes.ts'
 import { startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
@@ -196,26 +195,23 @@ testOn(
       await holder.query('BEGIN')
       await holder.query('SELECT 1 FROM carrel.item WHERE uuid = $1 FOR UPDATE', [item.uuid])
       let ended = 0
-      const waiting = (count: number) =>
+      const untilHeld = (count: number) =>
         until(
-          `${count} that wait for a lock`,
-          () =>
-            runSql(
-              url,
-              `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-            ),
-          rows => rows.length + ended === count,
+          `${count} that wait for the item`,
+          async () => (await waiting(url)) + ended,
+          seen => seen === count,
         )
       const changed = isFirst ? change(admin, 'post', policy, {}) : change(admin, 'patch', item.path, state)
-      await waiting(1)
+      await untilHeld(1)
       // The command holds no lock that the withdrawal needs.
       const removing: Promise<unknown> = isFirst
         ? other.delete(person(uuid)).then(({ status }) => status)
         : service.storage.people.deleteEperson(`of-${isFirst}@example.org`, commandEvent('eperson.delete'))
       const removed = removing.finally(() => ended++)
-      await waiting(2)
+      await untilHeld(2)
       await holder.query('ROLLBACK')
-      assert.ok([200, 201, 404].includes((await changed).status), what)
+      const { status } = await changed
+      assert.ok([200, 201, 404].includes(status), `${what}: ${status}`)
       assert.equal(await removed, isFirst ? 204 : 'changed')
       assert.deepEqual(await service.storage.repository.audiencesWith(`eperson:${uuid}`), [], what)
       assert.deepEqual(await service.storage.repository.policyNotes(item.uuid), [], what)

@@ -207,9 +207,12 @@ export function bearerIn({ status, headers, text: body }: Answered): string {
 
 // The database -----------------------------------------------------------------------------------------------
 
+/** The application name of connections by which tests hold locks. */
+const holder = 'holder of locks'
+
 /** Opens a connection of the test, which may hold locks. It is closed at the end of the test. */
 export async function connectTo(t: TestContext, url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, application_name: holder })
   client.on('error', () => {})
   await client.connect()
   atEnd(t, () => client.end())
@@ -269,12 +272,21 @@ export const untilReading = (url: string, count: number): Promise<number> =>
     seen => seen === count,
   )
 
-/** Returns the number of statements of the service that wait for a lock. */
+/**
+ * Returns the number of statements that wait for a lock of the test, also behind others. Statements of the service
+ * wait for each other for a moment, too, for instance to send notifications: those don't count.
+ */
 export async function waiting(url: string): Promise<number> {
   const [row] = await runSql<{ count: string }>(
     url,
-    `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()
-       AND application_name = 'carrel' AND wait_event_type = 'Lock'`,
+    `WITH RECURSIVE held AS (
+       SELECT pid, 0 AS is_waiting FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = '${holder}'
+       UNION
+       SELECT other.pid, 1 FROM held JOIN pg_stat_activity AS other ON held.pid = ANY (pg_blocking_pids(other.pid))
+         WHERE other.datname = current_database() AND other.wait_event_type = 'Lock'
+     )
+     SELECT count(*) AS count FROM held WHERE is_waiting = 1`,
   )
   return Number(row?.count)
 }
