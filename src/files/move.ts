@@ -47,11 +47,23 @@ export async function moveFiles(
   const report = { contents: 0, removed: 0, missing: [] as Missing[], damaged: [] as Damage[] }
   const copied = { count: 0, bytes: 0 }
 
-  /** @returns true if the new place has the content, intact */
+  async function addDamage(content: Content, reason: string): Promise<void> {
+    report.damaged.push(await damageOf(repository, content, reason))
+  }
+
+  /**
+   * Replaces a content of the new place that is damaged there by the one of the old place, if that is intact.
+   * @returns true if the new place then has the content, intact
+   */
   async function isIntact(content: Content): Promise<boolean> {
-    const found = await examine(to, content)
-    if (found?.reason === undefined) return found !== undefined
-    report.damaged.push(await damageOf(repository, content, `${found.reason} in ${to.place}`))
+    const there = await examine(to, content)
+    if (there?.reason === undefined) return there !== undefined
+    const here = await examine(from, content)
+    if (here && here.reason === undefined) {
+      await to.remove(content.sha256)
+      return copy(content)
+    }
+    await addDamage(content, `${there.reason} in ${to.place}`)
     return false
   }
 
@@ -72,8 +84,7 @@ export async function moveFiles(
     try {
       const kept = await to.keepOpened(file)
       if (kept.sha256 !== content.sha256) {
-        const reason = `hashes to ${kept.sha256} in ${from.place}`
-        report.damaged.push(await damageOf(repository, content, reason))
+        await addDamage(content, `hashes to ${kept.sha256} in ${from.place}`)
         return false
       }
     } finally {
@@ -83,9 +94,12 @@ export async function moveFiles(
   }
 
   async function isCopied(content: Content): Promise<boolean> {
-    if (!(await isIntact(content))) {
+    const found = await examine(to, content)
+    if (!found) return false
+    if (found.reason !== undefined) {
       // Otherwise, a repeated move would take it for copied.
       await to.remove(content.sha256)
+      await addDamage(content, `${found.reason} in ${to.place}`)
       return false
     }
     copied.count++

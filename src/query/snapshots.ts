@@ -7,6 +7,8 @@ import type { Keyring } from '../model/keys.ts'
 import type { Plan } from '../model/plan.ts'
 import { type EntityState, sealedStates } from '../model/snapshots.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
+import { defaultConditionOf } from './check/check.ts'
+import { QueryError } from './language/node.ts'
 import type { Known } from './plan.ts'
 
 /** Snapshots of what queries read, so that pages hold still (Q35–Q38, docs/decisions/0082). */
@@ -80,7 +82,13 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
           'snapshot-expired',
           `This snapshot of ${now.name} is no longer kept. Start over without the parameter snapshot.`,
         )
-      if (found !== now) then.push(found)
+      if (found === now) continue
+      if (!fitsDefault(found))
+        throw new Problem(
+          'snapshot-expired',
+          `The default condition of ${now.name} uses fields that this snapshot lacks. Start over without the parameter snapshot.`,
+        )
+      then.push(found)
     }
     if (then.length === 0) return known
     const all = listOf(known.entities, then, text)
@@ -152,6 +160,17 @@ interface List {
   readonly then: readonly RecordEntity[]
   readonly all: Known['entities']
 }
+
+/** @returns false if the default condition of now is wrong in this earlier state */
+const fitsDefault = memo((entity: RecordEntity): boolean => {
+  try {
+    if (entity.defaultCondition !== undefined) defaultConditionOf(entity.defaultCondition, entity)
+    return true
+  } catch (error) {
+    if (error instanceof QueryError) return false
+    throw error
+  }
+})
 
 const isImported = (entity: Entity): entity is RecordEntity => entity.source.kind === 'records'
 

@@ -79,19 +79,23 @@ for (const kind of ['folder', 'bucket'] as const)
     assert.equal((await move(after, next, '--to', old)).copied.count, 5)
     for (const one of first) await assertServes(before, one)
     if (kind === 'folder') return
-    const [one = ''] = bucket.keys().filter(key => /[0-9a-f]{64}$/.test(key))
-    writeFileSync(bucket.fileOf(one), randomBytes(statSync(bucket.fileOf(one)).size))
-    assert.match(
-      (await carrel(after.dataFolder, ['files', 'verify'], { env: server })).stdout,
-      /^damaged: .* hashes to/,
-    )
-    // The damaged one stays where it still is intact.
+    const [one = '', other = ''] = bucket.keys().filter(key => /[0-9a-f]{64}$/.test(key))
+    const damage = (path: string) => writeFileSync(path, randomBytes(statSync(path).size))
+    for (const key of [one, other]) damage(bucket.fileOf(key))
+    const damaged = await carrel(after.dataFolder, ['files', 'verify'], { env: server })
+    assert.match(damaged.stdout, /^damaged: .* hashes to/)
+    const [kept = ''] = contentsIn(old).filter(path => path.endsWith(other.slice(-64)))
+    damage(join(old, kept))
+    // What is intact in the old place replaces what isn't in the new one; what is intact in neither stays.
     const refused = await carrel(after.dataFolder, ['files', 'move', '--from', old, '--remove'], {
       env: server,
     })
     assert.equal(refused.code, 1, refused.stdout + refused.stderr)
     assert.match(refused.stdout, /1 damaged/)
-    assert.equal(contentsIn(old).length, 1, refused.stdout + refused.stderr)
+    assert.deepEqual(contentsIn(old), [kept], refused.stdout + refused.stderr)
+    const again = await carrel(after.dataFolder, ['files', 'verify'], { env: server })
+    assert.equal(again.stdout.match(/^damaged: /gm)?.length, 1, again.stdout)
+    assert.ok(again.stdout.includes(other.slice(-64)), again.stdout)
   })
 
 test('F8 a move between buckets is killed, goes on when it is repeated, and lets the server copy', async t => {
