@@ -44,7 +44,8 @@ export class RunRanks {
       total += size
       return total - size
     })
-    this.#length = Math.max(leastHeld, Math.floor(heldRanks / Math.max(1, runs.length)))
+    const longest = runs.reduce((most, { size }) => Math.max(most, size), 0)
+    this.#length = Math.min(longest, Math.max(leastHeld, Math.floor(heldRanks / Math.max(1, runs.length))))
     this.#held = new Uint32Array(this.#length * runs.length)
     this.#filled = new Uint32Array(runs.length)
     this.#written = new Uint32Array(runs.length)

@@ -87,7 +87,7 @@ function writeRanks(
   const { distinct } = ranks
   const count = batches.reduce((sum, batch) => sum + batch.count, 0)
   const window = new Uint32Array(Math.min(count, windowLength))
-  const codes = new Uint16Array(noCode)
+  const codes = new Uint16Array(batches.reduce((most, batch) => Math.max(most, batch.count), 0))
   for (let low = 0; low < count; low += windowLength) {
     let at = 0
     let next = 0
