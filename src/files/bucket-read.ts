@@ -1,5 +1,9 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { bodyPieces } from '../http/body-pieces.ts'
+import { free } from '../http/send-pieces.ts'
 import { FilesUnavailable } from '../lib/errors.ts'
 import type { BucketClient, Part, StreamedPart } from './bucket-client.ts'
 import type { Opened } from './opened.ts'
@@ -55,11 +59,12 @@ export async function openObject(
   }
   function follow(body: Readable, at: number, end: number): Stream {
     let isOpen = true
+    freeReads((body as IncomingMessage).socket)
     // Errors come to the reader; one after that would end the process.
     body.on('error', () => {})
     return {
       ...{ body, at, end, rest: none },
-      chunks: body[Symbol.asyncIterator](),
+      chunks: bodyPieces(body),
       close: () => {
         if (isOpen) streams--
         isOpen = false
@@ -158,3 +163,16 @@ export async function openObject(
 }
 
 const none = Buffer.alloc(0)
+
+const freed = new WeakSet<Socket>()
+
+/**
+ * Frees what a connection has read once Node's parser has copied it, which it does at once. Otherwise, V8 marks
+ * the whole heap again and again because of buffers that nobody needs: half of a download's processor time.
+ */
+function freeReads(socket: Socket): void {
+  if (freed.has(socket)) return
+  freed.add(socket)
+  // The parser of a later answer listens after this.
+  socket.on('data', (bytes: Buffer) => queueMicrotask(() => free(bytes)))
+}

@@ -12,7 +12,7 @@ import type { FilesStore } from './files.ts'
 const partSize = 5 * 1024 * 1024
 /** Bytes that an upload holds before it waits for memory for parts, which slow clients would keep from others. */
 const heldAtFirst = 64 * 1024
-/** Maximum number of uploads of an event loop that have memory for parts: 12 times 10 MiB. */
+/** Maximum number of uploads of an event loop that have memory for parts: 12 times 10 MiB, and 40 MiB more. */
 const maxUploads = 12
 /**
  * While another waits, an upload gives its memory up if its client brought fewer bytes than this in the time in
@@ -21,6 +21,11 @@ const maxUploads = 12
 const leastBytes = 128 * 1024
 const leastTime = 10_000
 const look = 1_000
+/** Buffers that each upload may have: one fills while the other is sent. */
+const ownBuffers = 2
+/** Buffers that a fast upload may have while few are running, and the most that all have beyond their own. */
+const maxBuffers = 4
+const maxFurther = 8
 /** Number of buffers that are kept for later uploads. */
 const maxSpare = 4
 
@@ -34,15 +39,35 @@ interface Parts {
 }
 
 /**
- * Stores contents in a bucket while they arrive (docs/decisions/0080). An upload holds two parts in memory:
- * one fills while the other is sent. A client that sends slowly holds no connection to the bucket.
+ * Stores contents in a bucket while they arrive (docs/decisions/0080). An upload holds two to four parts in memory:
+ * one fills while the others are sent. A client that sends slowly holds no connection to the bucket.
  */
 export function createBucketUploads({ client, store, keyOf, temporaryKey }: Parts) {
   const queue = createFairQueue({ max: maxUploads, maxWaiting: 200, maxWait: 20_000 })
   const spare: Buffer[] = []
-  const takeBuffer = () => spare.pop() ?? Buffer.allocUnsafeSlow(partSize)
-  const giveBack = (buffer: Buffer | undefined) => {
-    if (buffer && spare.length < maxSpare) spare.push(buffer)
+  let further = 0
+
+  /** The memory of an upload. All of its own is given back before it is closed. */
+  function takeBuffers() {
+    const free: Buffer[] = []
+    let own = 0
+    const mayHaveMore = () => own < ownBuffers || (own < maxBuffers && further < maxFurther)
+    return {
+      /** @returns undefined if a part has to be sent first */
+      take: (): Buffer | undefined => {
+        const kept = free.pop()
+        if (kept || !mayHaveMore()) return kept
+        if (++own > ownBuffers) further++
+        return spare.pop() ?? Buffer.allocUnsafeSlow(partSize)
+      },
+      giveBack: (buffer: Buffer) => {
+        free.push(buffer)
+      },
+      close: () => {
+        further -= Math.max(0, own - ownBuffers)
+        spare.push(...free.splice(0, maxSpare - spare.length))
+      },
+    }
   }
 
   const running = new Set<Arriving>()
@@ -81,36 +106,49 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
     const sum = createHash('sha256')
     const key = temporaryKey()
     const tags: string[] = []
-    let buffer = takeBuffer()
-    let other: Buffer | undefined
+    const buffers = takeBuffers()
+    let buffer: Buffer | undefined
     let filled = 0
     let size = 0
     let upload: string | undefined
-    let sending: Promise<void> = Promise.resolve()
+    const sending = new Set<Promise<void>>()
+    let failure: unknown
     let isComplete = false
 
-    async function flush(): Promise<void> {
-      await sending
+    /** Sends a part. A failure is thrown when the next part is full. */
+    async function send(part: Buffer, length: number, number: number, id: string): Promise<void> {
+      try {
+        tags[number - 1] = await client.sendPart(key, id, number, part.subarray(0, length))
+      } catch (error) {
+        failure ??= error
+      }
+      buffers.giveBack(part)
+    }
+    async function flush(part: Buffer): Promise<void> {
+      if (failure !== undefined) throw failure
       if (size > maxBucketFile) throw new OperatorError('a file in a bucket may have at most 50,000 MB')
       upload ??= await client.begin(key)
-      const id = upload
-      const part = buffer.subarray(0, filled)
-      const at = tags.push('') - 1
-      sending = client.sendPart(key, id, at + 1, part).then(tag => {
-        tags[at] = tag
-      })
-      // A failure is thrown when the next part is full.
-      sending.catch(() => {})
-      other ??= takeBuffer()
-      ;[buffer, other] = [other, buffer]
+      const sent: Promise<void> = send(part, filled, tags.push(''), upload).finally(() =>
+        sending.delete(sent),
+      )
+      sending.add(sent)
+      buffer = undefined
       filled = 0
+    }
+    async function bufferFor(): Promise<Buffer> {
+      for (;;) {
+        const taken = buffers.take()
+        if (taken) return taken
+        await Promise.race(sending)
+      }
     }
     async function add(piece: Buffer): Promise<void> {
       sum.update(piece)
       size += piece.length
       for (let at = 0; at < piece.length; ) {
         // A file of one full part is sent by a single PUT.
-        if (filled === partSize) await flush()
+        if (buffer && filled === partSize) await flush(buffer)
+        buffer ??= await bufferFor()
         const copied = piece.copy(buffer, filled, at)
         at += copied
         filled += copied
@@ -124,9 +162,11 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
         await add(next.value)
       }
       const content = { sha256: sum.digest('hex'), size }
-      if (upload === undefined) return await putSmall(content, buffer.subarray(0, filled))
-      await flush()
-      await sending
+      const last = buffer ?? (await bufferFor())
+      if (upload === undefined) return await putSmall(content, last.subarray(0, filled))
+      await flush(last)
+      await Promise.all(sending)
+      if (failure !== undefined) throw failure
       if (await claim(content)) return content
       await client.complete(key, upload, tags)
       isComplete = true
@@ -134,9 +174,9 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
       return content
     } finally {
       // The memory is used until the last part is sent.
-      await sending.catch(() => {})
-      giveBack(buffer)
-      giveBack(other)
+      await Promise.all(sending)
+      if (buffer) buffers.giveBack(buffer)
+      buffers.close()
       // What can't be removed now is left to a sweep.
       if (isComplete) await client.remove([key]).catch(() => {})
       else if (upload !== undefined) await client.abort(key, upload).catch(() => {})

@@ -11,7 +11,7 @@ import { free } from './send-pieces.ts'
  * @param signal when aborted, ends the iteration by throwing its reason
  * @throws Problem 400 if the connection breaks
  */
-export async function* bodyPieces(body: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
+export async function* bodyPieces(body: Readable, signal?: AbortSignal): AsyncGenerator<Buffer> {
   for await (const piece of arriving(body, signal)) {
     yield piece
     free(piece)
