@@ -6,7 +6,7 @@ import { startCeph } from '../test/products/ceph.ts'
 import { freePort } from '../test/support/service/postgres-server.ts'
 import { scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
-import { startCarrel, threadsTime } from './support/processes.ts'
+import { memory, startCarrel, threadsTime } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 
 /**
@@ -19,7 +19,9 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const folder = scratch()
 const source = join(folder, 'source')
 const answer = join(folder, 'answer')
-const ceph = await startCeph(scratch(), [await freePort(), await freePort()])
+// Each upload is there under two keys for a moment.
+const room = (2 * rounds + 2) * size + 2 ** 30
+const ceph = await startCeph(scratch(), [await freePort(), await freePort()], room)
 const key = { AWS_ACCESS_KEY_ID: ceph.accessKeyId, AWS_SECRET_ACCESS_KEY: ceph.secretAccessKey }
 const signed = [
   ...['--aws-sigv4', 'aws:amz:us-east-1:s3', '--user', `${ceph.accessKeyId}:${ceph.secretAccessKey}`],
@@ -66,6 +68,7 @@ for (const [name, through, plain, processor] of [
       `(${speed(through).toFixed(0)} and ${speed(plain).toFixed(0)} MB/s; ${(processor / rounds).toFixed(2)} s of Carrel's processor time)`,
   )
 }
+console.log(`Carrel's memory is at most ${Math.round(memory(service.pid).peak)} MB`)
 await service.stop()
 await ceph.stop()
 

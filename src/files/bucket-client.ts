@@ -79,8 +79,12 @@ const maxWait = 30_000
 /** Pause in ms before an answer that has broken off is asked for again. */
 const pause = 200
 
-/** Size in bytes up to which an object is copied by one request; S3 takes 5 GiB. Larger ones are copied in parts. */
-const copyAtOnce = 1024 ** 3
+/**
+ * Size in bytes up to which S3 copies an object by one request. Servers that share the bytes of copies do so only
+ * then. Larger ones are copied in parts.
+ */
+const copyAtOnce = 5 * 1024 ** 3
+const copiedPart = 1024 ** 3
 const copiesAtOnce = 4
 
 export function createBucketClient(place: BucketPlace, count: CountRequest): BucketClient {
@@ -170,11 +174,11 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
     const UploadId = await begin(to)
     try {
       const tags: string[] = []
-      const numbers = Array.from({ length: Math.ceil(size / copyAtOnce) }, (_, at) => at).values()
+      const numbers = Array.from({ length: Math.ceil(size / copiedPart) }, (_, at) => at).values()
       const copyNext = async () => {
         for (const at of numbers) {
-          const end = Math.min(size, (at + 1) * copyAtOnce) - 1
-          const CopySourceRange = `bytes=${at * copyAtOnce}-${end}`
+          const end = Math.min(size, (at + 1) * copiedPart) - 1
+          const CopySourceRange = `bytes=${at * copiedPart}-${end}`
           const part = { Bucket, Key: to, UploadId, PartNumber: at + 1, CopySource, CopySourceRange }
           const command = new s3.UploadPartCopyCommand(part)
           const { CopyPartResult } = await require('write', options =>
