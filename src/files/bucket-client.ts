@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as s3 from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
@@ -22,9 +22,9 @@ export interface Part {
   readonly bytes: Buffer
 }
 
-/** Bytes of an object at the pace of their reader, for whom a connection is kept until they are destroyed. */
+/** Bytes of an object at the pace of their reader, who has the connection until they have ended or are destroyed. */
 export interface StreamedPart extends Pick<Part, 'size'> {
-  readonly body: Readable
+  readonly body: IncomingMessage
 }
 
 /** Requests to a bucket, as far as Carrel makes them. Each throws FilesUnavailable or MisconfiguredFiles. */
@@ -84,6 +84,7 @@ const pause = 200
  * then. Larger ones are copied in parts.
  */
 const copyAtOnce = 5 * 1024 ** 3
+/** Size of these parts in bytes, and number of them that are copied at the same time. */
 const copiedPart = 1024 ** 3
 const copiesAtOnce = 4
 
@@ -278,7 +279,7 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
   }
 }
 
-const bodyOf = ({ Body }: s3.GetObjectCommandOutput) => Body as Readable
+const bodyOf = ({ Body }: s3.GetObjectCommandOutput) => Body as IncomingMessage
 const sizeOf = ({ ContentRange, ContentLength }: s3.GetObjectCommandOutput): number =>
   Number(/\/(\d+)$/.exec(ContentRange ?? '')?.[1] ?? ContentLength)
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { bodyPieces } from '../http/body-pieces.ts'
 import { free } from '../http/send-pieces.ts'
@@ -27,7 +26,7 @@ const firstPiece = 64 * 1024
 
 interface Stream {
   /** The bytes that come after `rest`; undefined if all are there. */
-  readonly body: Readable | undefined
+  readonly body: IncomingMessage | undefined
   readonly chunks: AsyncIterator<Buffer> | undefined
   /** Places in the object of the next byte and of the last one of this answer. */
   at: number
@@ -57,18 +56,21 @@ export async function openObject(
     stream?.close()
     stream = undefined
   }
-  function follow(body: Readable, at: number, end: number): Stream {
+  function follow(body: IncomingMessage, at: number, end: number): Stream {
     let isOpen = true
-    freeReads((body as IncomingMessage).socket)
+    const chunks = bodyPieces(body)
+    freeReads(body.socket)
     // Errors come to the reader; one after that would end the process.
     body.on('error', () => {})
     return {
-      ...{ body, at, end, rest: none },
-      chunks: bodyPieces(body),
+      ...{ body, chunks, at, end, rest: none },
       close: () => {
         if (isOpen) streams--
         isOpen = false
-        body.destroy()
+        void chunks.return(undefined)
+        // An answer that has come whole gives its connection back.
+        if (body.complete) body.resume()
+        else body.destroy()
       },
     }
   }
@@ -167,8 +169,8 @@ const none = Buffer.alloc(0)
 const freed = new WeakSet<Socket>()
 
 /**
- * Frees what a connection has read once Node's parser has copied it, which it does at once. Otherwise, V8 marks
- * the whole heap again and again because of buffers that nobody needs: half of a download's processor time.
+ * Frees what a connection has read. Node's HTTP parser copies it at once, but V8 frees the original only after it
+ * has marked the whole heap, which took half of a download's processor time.
  */
 function freeReads(socket: Socket): void {
   if (freed.has(socket)) return

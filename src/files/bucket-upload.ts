@@ -21,9 +21,9 @@ const maxUploads = 12
 const leastBytes = 128 * 1024
 const leastTime = 10_000
 const look = 1_000
-/** Buffers that each upload may have: one fills while the other is sent. */
+/** Number of parts for which each upload has memory: one fills while the other is sent. */
 const ownBuffers = 2
-/** Buffers that a fast upload may have while few are running, and the most that all have beyond their own. */
+/** Maximum number for a fast upload, and for all uploads together beyond two each. */
 const maxBuffers = 4
 const maxFurther = 8
 /** Number of buffers that are kept for later uploads. */
@@ -39,8 +39,8 @@ interface Parts {
 }
 
 /**
- * Stores contents in a bucket while they arrive (docs/decisions/0080). An upload holds two to four parts in memory:
- * one fills while the others are sent. A client that sends slowly holds no connection to the bucket.
+ * Stores contents in a bucket while they arrive (docs/decisions/0080). An upload holds two to four parts in memory,
+ * which fill and are sent in turn. A client that sends slowly holds no connection to the bucket.
  */
 export function createBucketUploads({ client, store, keyOf, temporaryKey }: Parts) {
   const queue = createFairQueue({ max: maxUploads, maxWaiting: 200, maxWait: 20_000 })

@@ -52,10 +52,10 @@ export async function moveFiles(
   }
 
   /**
-   * Replaces a content of the new place that is damaged there by the one of the old place, if that is intact.
+   * Reads a content in the new place. If it is damaged there and intact in the old place, it is copied again.
    * @returns true if the new place then has the content, intact
    */
-  async function isIntact(content: Content): Promise<boolean> {
+  async function repair(content: Content): Promise<boolean> {
     const there = await examine(to, content)
     if (there?.reason === undefined) return there !== undefined
     const here = await examine(from, content)
@@ -111,7 +111,7 @@ export async function moveFiles(
     repository,
     async content => {
       report.contents++
-      const isMoved = (await to.holds(content)) ? !remove || (await isIntact(content)) : await copy(content)
+      const isMoved = (await to.holds(content)) ? !remove || (await repair(content)) : await copy(content)
       if (isMoved && remove && (await from.remove(content.sha256))) report.removed++
     },
     progress,

@@ -86,7 +86,7 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
       if (!fitsDefault(found))
         throw new Problem(
           'snapshot-expired',
-          `The default condition of ${now.name} uses fields that this snapshot lacks. Start over without the parameter snapshot.`,
+          `The default condition of ${now.name} does not fit the fields of this snapshot. Start over without the parameter snapshot.`,
         )
       then.push(found)
     }

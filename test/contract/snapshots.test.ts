@@ -198,7 +198,7 @@ test('Q36 Q37 a snapshot from before a field that the default condition uses is 
     commandEvent('entity.change'),
   )
   const { detail } = await assertProblem(await get({ snapshot: snapshot ?? '' }), 410, 'snapshot-expired')
-  assert.match(String(detail), /default condition of works uses fields that this snapshot lacks/)
+  assert.match(String(detail), /default condition of works does not fit the fields/)
   assert.deepEqual(
     (await list({ snapshot: later ?? '' })).records.map(({ id }) => id),
     [4, 5],

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { noStore } from '../../src/files/files.ts'
@@ -153,6 +154,46 @@ testOn('sqlite', 'F5 uploads that send next to nothing keep no memory from other
   await Promise.all(slow)
   // The others go on, since nothing else has waited.
   assert.deepEqual(outcomes.toSorted(), ['Overloaded', ...Array.from({ length: 11 }, () => 'stored')])
+})
+
+testOn('sqlite', 'F5 uploads hold a bounded number of parts while the bucket takes none', async t => {
+  const bucket = await startBucket(t)
+  const files = await openFiles(toConfig(bucketSettings(bucket)).files, noStore)
+  const gate = Promise.withResolvers<void>()
+  t.after(() => gate.resolve())
+  const isPart = ({ path }: Seen) => path.includes('partNumber=')
+  bucket.line.fault = seen => (isPart(seen) ? { waitsFor: gate.promise } : undefined)
+  // A part that waits for long is sent again.
+  const sent = () => new Set(bucket.line.requests.filter(isPart).map(({ path }) => path)).size
+  const contents = Array.from({ length: 6 }, () => randomBytes(22_000_000))
+  const uploads = contents.map((bytes, at) =>
+    files.receive(Readable.from([bytes]), { ...nobody, network: `${at}` }),
+  )
+  // Two of each, and eight more; each upload has five.
+  await until('parts', sent, count => count >= 20)
+  await files.receive(Readable.from([randomBytes(10)]))
+  assert.equal(sent(), 20)
+  gate.resolve()
+  assert.deepEqual(
+    (await Promise.all(uploads)).map(({ sha256 }) => sha256),
+    contents.map(hashOf),
+  )
+})
+
+testOn('sqlite', 'F5 downloads, one after the other, use one connection to the bucket', async t => {
+  const bucket = await startBucket(t)
+  const files = await openFiles(toConfig(bucketSettings(bucket)).files, noStore)
+  const bytes = randomBytes(3_000_000)
+  const { sha256, size } = await files.receive(Readable.from([bytes]))
+  const before = bucket.line.connections()
+  for (let round = 0; round < 5; round++) {
+    const file = await files.open(sha256, { start: 0, end: size - 1 })
+    assert.ok(file)
+    assert.ok((await readWhole(file)).equals(bytes))
+    await file.close()
+    await nextTurn()
+  }
+  assert.equal(bucket.line.connections(), before)
 })
 
 /** Two nodes of one store with files in this bucket. */

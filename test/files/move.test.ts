@@ -86,7 +86,7 @@ for (const kind of ['folder', 'bucket'] as const)
     assert.match(damaged.stdout, /^damaged: .* hashes to/)
     const [kept = ''] = contentsIn(old).filter(path => path.endsWith(other.slice(-64)))
     damage(join(old, kept))
-    // What is intact in the old place replaces what isn't in the new one; what is intact in neither stays.
+    // The first one is copied again. The other is damaged in both places, and stays.
     const refused = await carrel(after.dataFolder, ['files', 'move', '--from', old, '--remove'], {
       env: server,
     })

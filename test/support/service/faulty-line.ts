@@ -8,6 +8,8 @@ export interface FaultyLine {
   readonly address: string
   /** Requests received, oldest first. */
   readonly requests: Seen[]
+  /** Returns the number of connections that clients have made. */
+  readonly connections: () => number
   /** Counts the requests with this method and path. */
   count(method: string, path: string | RegExp): number
   /** Called for each request; undefined passes it on unchanged. */
@@ -42,6 +44,8 @@ export async function startFaultyLine(
     if (page) response.writeHead(200, { 'content-type': page.type }).end(page.body)
     else pass(incoming, response)
   })
+  let connections = 0
+  server.on('connection', () => connections++)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   atEnd(t, () => {
     server.closeAllConnections()
@@ -51,6 +55,7 @@ export async function startFaultyLine(
   const line: FaultyLine = {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: [],
+    connections: () => connections,
     count: (method, path) =>
       line.requests.filter(
         one => one.method === method && (typeof path === 'string' ? one.path === path : path.test(one.path)),
