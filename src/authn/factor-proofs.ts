@@ -48,7 +48,7 @@ const freshFor = 600_000
 
 interface Parts {
   readonly clock: Clock
-  readonly factors: Pick<Factors, 'guess' | 'takeBack' | 'use' | 'useCode'>
+  readonly factors: Pick<Factors, 'guess' | 'use' | 'useCode'>
   readonly passkeys: Pick<Passkeys, 'verify'>
   readonly passwords: Passwords
   readonly people: Pick<People, 'credentials'>
@@ -77,20 +77,17 @@ export function createFactorProofs(parts: Parts): FactorProofs {
   }
 
   async function isCode(eperson: string, known: FactorsOf['factors'], code: string): Promise<boolean> {
-    // Counted before it is verified, so that concurrent guesses see each other.
-    const wait = await factors.guess(eperson)
-    if (wait > 0) throw tooMany('wrong codes', wait)
     const now = clock.now()
-    for (const { id, kind, secret } of known) {
+    const right = known.flatMap(({ id, kind, secret }) => {
       const opened = kind === 'totp' ? sealed.open(secret, id) : undefined
       const step = opened && stepOf(opened.secret, code, now)
-      if (!opened || step === undefined) continue
-      const renewed = opened.isOld ? sealed.seal(opened.secret, id) : null
-      if (!(await factors.use(id, step, now, renewed))) return false
-      await factors.takeBack(eperson)
-      return true
-    }
-    return false
+      return step === undefined
+        ? []
+        : [{ id, step, secret: opened?.isOld ? sealed.seal(opened.secret, id) : null }]
+    })
+    const outcome = await factors.guess(eperson, right, now)
+    if (typeof outcome === 'object') throw tooMany('wrong codes', outcome.wait)
+    return outcome === 'right'
   }
 
   async function faultOfPasskey(
@@ -100,7 +97,7 @@ export function createFactorProofs(parts: Parts): FactorProofs {
   ): Promise<string | undefined> {
     const verified = await passkeys.verify(given, purpose, factor)
     if (!verified) return 'the passkey'
-    if (await factors.use(factor.id, verified.counter, clock.now(), null)) return undefined
+    if (await factors.use(factor, verified.counter, clock.now())) return undefined
     return 'the passkey: its signature counter went back'
   }
 

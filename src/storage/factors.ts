@@ -32,17 +32,33 @@ export interface Factors {
   replaceCodes(eperson: string, codes: readonly string[], event: AuditEvent): Promise<boolean>
 
   /**
-   * Records a use, once for each value of the counter on all nodes. A passkey without a counter stays at 0.
-   * @param secret the secret, if it was encrypted again
-   * @returns false if the counter has been there, or the factor is gone
+   * Records the use of a passkey, once for each value of its counter on all nodes, and ends the count of guesses. A passkey
+   * without a counter stays at 0.
+   * @returns false if the counter has been there, or the passkey is gone
    */
-  use(id: string, counter: number, at: number, secret: Uint8Array | null): Promise<boolean>
-  /** Uses a recovery code up. @returns the number that are left; undefined if there is no such code */
+  use(passkey: Pick<StoredFactor, 'id' | 'eperson'>, counter: number, at: number): Promise<boolean>
+  /**
+   * Uses a recovery code up, and ends the count of guesses.
+   * @returns the number that are left; undefined if there is no such code
+   */
   useCode(eperson: string, code: string, event: AuditEvent): Promise<number | undefined>
-  /** Counts a guess of a code of TOTP before it is verified. @returns the time in ms that it has to wait */
-  guess(eperson: string): Promise<number>
-  /** Takes the last guess back, because it was right. */
-  takeBack(eperson: string): Promise<void>
+  /**
+   * Uses a code of TOTP once on all nodes, and ends the count of guesses; or counts it as a guess if it is of no factor.
+   * @param right the uses that the code is good for, unless they were made before
+   * @returns the time in ms that it has to wait, whether or not it is right
+   */
+  guess(
+    eperson: string,
+    right: readonly CodeUse[],
+    at: number,
+  ): Promise<'right' | 'wrong' | { readonly wait: number }>
+}
+
+export interface CodeUse {
+  readonly id: string
+  readonly step: number
+  /** The secret, if it was encrypted again. */
+  readonly secret: Uint8Array | null
 }
 
 export interface FactorsOf {

@@ -173,6 +173,50 @@ test('L13 a thief of the password has five guesses of codes, which lock the owne
   assert.ok(failures.some(({ reason, outcome }) => reason === 'the code' && outcome === 'failure'))
 })
 
+test('L13 a right code ends the count, and a double click on it is neither a guess nor a second login', async t => {
+  const { ruth } = await started(t)
+  // The codes stay those of the present, however slow the machine is.
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  await ruth.login(ruthEmail)
+  const app = await enrolTotp(ruth, { proof: password })
+  const form = { ...passwordForm(ruthEmail) }
+  const wrong = async (count: number) => {
+    for (let guess = 0; guess < count; guess++)
+      await askedFor(await tryLogin(ruth, { ...form, totp: '000000' }), ['totp realm="Carrel"'])
+  }
+  await wrong(4)
+  const totp = app.code()
+  const clicks = await Promise.all(Array.from({ length: 6 }, () => tryLogin(ruth, { ...form, totp })))
+  assert.deepEqual(clicks.map(({ status }) => status).toSorted(), [200, 401, 401, 401, 401, 401])
+  await wrong(1)
+  await loggedIn(ruth, await tryLogin(ruth, { ...form, totp: app.code(1) }))
+  // A code that was used before looks like a wrong one, whatever is left of the guesses.
+  const bodyOf = async (code: string) => {
+    const { detail, factors } = await askedFor(await tryLogin(ruth, { ...form, totp: code }), [
+      'totp realm="Carrel"',
+    ])
+    return { detail, factors }
+  }
+  assert.deepEqual(await bodyOf(totp), await bodyOf('000000'))
+  await wrong(4)
+  for (const code of [totp, '000000'])
+    await assertProblem(await tryLogin(ruth, { ...form, totp: code }), 429, 'too-many-attempts')
+})
+
+test('L13 the codes of a new app work although the guesses for a removed one were used up', async t => {
+  const { service, ruth } = await started(t)
+  await ruth.login(ruthEmail)
+  const app = await enrolTotp(ruth, { proof: password })
+  const thief = service.client()
+  for (let guess = 0; guess < 6; guess++)
+    await tryLogin(thief, { ...passwordForm(ruthEmail), totp: '000000' })
+  const [recovery = ''] = app.recoveryCodes ?? []
+  const removal = await sendJson(ruth, `${factorsPath}/${app.id}/removal`, { proof: { recovery } })
+  assert.equal(removal.status, 204)
+  const next = await enrolTotp(ruth, { proof: password })
+  await loggedIn(ruth, await tryLogin(ruth, { ...passwordForm(ruthEmail), totp: next.code() }))
+})
+
 async function administrator(client: Client): Promise<Client> {
   await client.login(adminEmail)
   return client

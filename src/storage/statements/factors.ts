@@ -1,6 +1,6 @@
 import { countGuess, guessesBack, maxFactors, maxTotp, type StoredFactor } from '../../model/factors.ts'
 import type { Count } from '../../model/throttle.ts'
-import type { Factors } from '../factors.ts'
+import type { CodeUse, Factors } from '../factors.ts'
 import type { VerifiedPassword } from '../people.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { keepOnly } from './sessions.ts'
@@ -70,7 +70,9 @@ export const factors = {
     *remove(id, eperson, event) {
       yield* rights(event, 'own')
       yield* lockOwner(eperson)
+      yield* lockGuesses(eperson)
       if ((yield* run('DELETE FROM factor WHERE id = $1 AND eperson = $2', id, eperson)) === 0) return false
+      yield* endGuesses(eperson)
       if ((yield* count('factor WHERE eperson = $1', eperson)) === 0) yield* putCodes(eperson, [])
       yield* record(event)
       return true
@@ -78,10 +80,11 @@ export const factors = {
     *reset(eperson, event) {
       yield* rights(event, 'own')
       yield* lockOwner(eperson)
+      yield* lockGuesses(eperson)
       const removed = yield* run('DELETE FROM factor WHERE eperson = $1', eperson)
       if (removed === 0) return 0
       yield* putCodes(eperson, [])
-      yield* run('DELETE FROM attempt WHERE key = $1', keyOf(eperson))
+      yield* endGuesses(eperson)
       yield* keepOnly(eperson, undefined)
       yield* endAccessTokens(eperson)
       // Ends tickets, and logins under way, that a removed factor has proved.
@@ -98,50 +101,74 @@ export const factors = {
       return true
     },
 
-    *use(id, counter, at, secret) {
-      const used = yield* run(
-        `UPDATE factor SET counter = $1, used = $2, secret = coalesce($3, secret)
-         WHERE id = $4 AND (counter < $1 OR (counter = 0 AND $1 = 0))`,
-        counter,
-        at,
-        secret,
-        id,
-      )
-      return used === 1
+    *use({ id, eperson }, step, at) {
+      yield* lockGuesses(eperson)
+      const isUsed = yield* useOnce({ id, step, secret: null }, at)
+      if (isUsed) yield* endGuesses(eperson)
+      return isUsed
     },
     *useCode(eperson, code, event) {
       yield* rights(event, 'own')
+      yield* lockGuesses(eperson)
       const sql = 'DELETE FROM recovery_code WHERE eperson = $1 AND hash = $2'
       if ((yield* run(sql, eperson, code)) === 0) return undefined
+      yield* endGuesses(eperson)
       const left = yield* count('recovery_code WHERE eperson = $1', eperson)
       yield* record({ ...event, object: `${left} left` })
       return left
     },
-    *guess(eperson) {
+    *guess(eperson, right, at) {
       const key = keyOf(eperson)
-      yield* lock(
-        `INSERT INTO attempt (key, level, at, expires) VALUES ($1, 0, 0, 0)
-         ON CONFLICT (key) DO UPDATE SET key = excluded.key`,
-        key,
-      )
+      yield* lockGuesses(eperson)
       const known = yield* row<Count>('SELECT level, at FROM attempt WHERE key = $1', key)
       const counted = countGuess(known ?? { level: 0, at: 0 }, yield* clock())
-      if (!('level' in counted)) return counted.wait
-      const { level, at } = counted
+      // Decided before the code is looked at, so that a right one can't be told from a wrong one.
+      if (!('level' in counted)) return counted
+      for (const use of right)
+        if (yield* useOnce(use, at)) {
+          yield* endGuesses(eperson)
+          return 'right'
+        }
+      // Whoever sends a code again has not guessed it: it was on the screen, and is worth nothing any more.
+      if (right.length > 0) return 'wrong'
       yield* insert(
         'attempt',
-        { key, level, at, expires: guessesBack(counted) },
+        { key, level: counted.level, at: counted.at, expires: guessesBack(counted) },
         '(key) DO UPDATE SET level = excluded.level, at = excluded.at, expires = excluded.expires',
       )
-      return 0
-    },
-    *takeBack(eperson) {
-      yield* run('UPDATE attempt SET level = level - 1 WHERE key = $1 AND level >= 1', keyOf(eperson))
+      return 'wrong'
     },
   },
 } satisfies StatementsOf<Factors>
 
 const keyOf = (eperson: string) => `factor/${eperson}`
+
+/**
+ * Makes concurrent uses of an eperson's factors see each other. It comes before the locks of factors and recovery codes, and
+ * after those of epersons, so that no two transactions deadlock.
+ */
+const lockGuesses = (eperson: string): Change<void> =>
+  lock(
+    `INSERT INTO attempt (key, level, at, expires) VALUES ($1, 0, 0, 0)
+     ON CONFLICT (key) DO UPDATE SET key = excluded.key`,
+    keyOf(eperson),
+  )
+
+const endGuesses = (eperson: string): Change<number> =>
+  run('DELETE FROM attempt WHERE key = $1', keyOf(eperson))
+
+/** Records a use. @returns false if there was one with this step or a later one, or the factor is gone */
+function* useOnce({ id, step, secret }: CodeUse, at: number): Change<boolean> {
+  const used = yield* run(
+    `UPDATE factor SET counter = $1, used = $2, secret = coalesce($3, secret)
+     WHERE id = $4 AND (counter < $1 OR (counter = 0 AND $1 = 0))`,
+    step,
+    at,
+    secret,
+    id,
+  )
+  return used === 1
+}
 
 /** Makes concurrent changes of an eperson's factors see each other. */
 const lockOwner = (eperson: string): Change<{ readonly password_stamp: number } | undefined> =>
