@@ -34,46 +34,54 @@ const durableForProcesses = ['fsync=off', 'max_connections=100']
 
 export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> {
   const server = await startPostgres({ flags: durableForProcesses })
-  let hanging: number[] = []
-  const goOn = () => {
-    for (const pid of hanging.toReversed()) signal(pid, 'SIGCONT')
-    hanging = []
-  }
+  let goOn = () => {}
   atEnd(t, () => server.remove())
   // A suspended process doesn't receive the signal to end.
-  atEnd(t, goOn)
+  atEnd(t, () => goOn())
   return {
     url: server.url,
     stop: () => server.stop(),
     start: () => server.start(),
-    kill: async () => {
-      const postmaster = postmasterOf(server)
-      const others = await withClient(server.url, processesOf)
-      // Suspended first, so that SIGKILL arrives before the signal that `stop` sends and waits for.
-      process.kill(postmaster, 'SIGSTOP')
-      const stopping = server.stop()
-      process.kill(postmaster, 'SIGKILL')
-      await stopping
-      await until(
-        'the end of all processes of PostgreSQL',
-        () => others.filter(pid => !isGone(pid)),
-        left => left.length === 0,
-      )
+    kill: () => killPostgres(server),
+    hang: async () => {
+      goOn = await suspendPostgres(server)
     },
-    hang: () =>
-      withClient(server.url, async client => {
-        const postmaster = postmasterOf(server)
-        // The postmaster is suspended first, so that it starts no new processes.
-        process.kill(postmaster, 'SIGSTOP')
-        hanging = [postmaster]
-        for (const pid of await processesOf(client)) {
-          signal(pid, 'SIGSTOP')
-          hanging.push(pid)
-        }
-      }),
-    goOn,
+    goOn: () => goOn(),
   }
 }
+
+/** Sends SIGKILL, as the system does when memory runs out. @returns when all its processes are gone */
+export async function killPostgres(server: PostgresServer): Promise<void> {
+  const postmaster = postmasterOf(server)
+  const others = await withClient(server.url, processesOf)
+  // Suspended first, so that SIGKILL arrives before the signal that `stop` sends and waits for.
+  process.kill(postmaster, 'SIGSTOP')
+  const stopping = server.stop()
+  process.kill(postmaster, 'SIGKILL')
+  await stopping
+  await until(
+    'the end of all processes of PostgreSQL',
+    () => others.filter(pid => !isGone(pid)),
+    left => left.length === 0,
+  )
+}
+
+/** Suspends all processes of a server. @returns a function that lets them go on */
+export const suspendPostgres = (server: PostgresServer): Promise<() => void> =>
+  withClient(server.url, async client => {
+    const postmaster = postmasterOf(server)
+    // The postmaster is suspended first, so that it starts no new processes.
+    process.kill(postmaster, 'SIGSTOP')
+    let hanging = [postmaster]
+    for (const pid of await processesOf(client)) {
+      signal(pid, 'SIGSTOP')
+      hanging.push(pid)
+    }
+    return () => {
+      for (const pid of hanging.toReversed()) signal(pid, 'SIGCONT')
+      hanging = []
+    }
+  })
 
 const postmasterOf = ({ folder }: PostgresServer) =>
   Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0])

@@ -14,7 +14,7 @@ export interface ReplicatedPostgres {
   remove(): Promise<void>
 }
 
-const streaming = [
+export const streaming = [
   ...['wal_level=replica', 'hot_standby=on', 'max_wal_senders=4', 'max_connections=200'],
   // Each commit is written at once, so that the positions of primary and replica can be compared.
   ...['fsync=off', 'full_page_writes=off', 'wal_sender_timeout=5s', 'wal_retrieve_retry_interval=100ms'],
@@ -25,6 +25,8 @@ const streaming = [
  * writes prints. The replica is asked afterwards if it answers.
  */
 const saysReady = 'log_line_prefix=database system is ready to accept connections: '
+
+export const followerFlags = [...streaming, saysReady]
 
 /**
  * Starts a primary and a replica. A replica can start from a copy of a primary that was stopped cleanly
@@ -44,7 +46,7 @@ export async function startReplicated(): Promise<ReplicatedPostgres> {
     `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=postgres password=postgres'\n`,
   )
   await primary.start()
-  const replica = await startPostgres({ folder, flags: [...streaming, saysReady] })
+  const replica = await startPostgres({ folder, flags: followerFlags })
   await answers(replica)
   return {
     primary,
@@ -62,9 +64,10 @@ export async function startReplicated(): Promise<ReplicatedPostgres> {
   }
 }
 
-const answers = ({ url }: PostgresServer) => until('an answer of the replica', () => runSql(url, 'SELECT 1'))
+export const answers = ({ url }: PostgresServer) =>
+  until('an answer of the replica', () => runSql(url, 'SELECT 1'))
 
-const askedOf = async <T>(url: string, expression: string): Promise<T | undefined> =>
+export const askedOf = async <T>(url: string, expression: string): Promise<T | undefined> =>
   (await runSql<{ value: T }>(url, `SELECT ${expression} AS value`))[0]?.value
 
 /** Waits until the replica has everything that the primary has acknowledged so far. */
