@@ -83,7 +83,7 @@ export async function buildApp(
   limits.passwords.measure(measures.queue('passwords'))
   if (directory) limits.directory.measure(measures.queue('directory'))
   storage.metrics.countQueues(measures.queue)
-  metricsRoutes(app, { config, limits, tally, metrics: storage.metrics })
+  metricsRoutes(app, { clock, config, limits, tally, metrics: storage.metrics })
   signpostingRoutes(app)
   consoleRoutes(app, { config, folder: builtFolder, root: rootOf(addresses) })
   // All routes inside know their caller.

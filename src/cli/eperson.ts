@@ -212,7 +212,7 @@ async function logout(
 }
 
 async function logoutAll(sessions: Sessions, json: boolean | undefined): Promise<void> {
-  const epersons = await sessions.endAll(commandEvent('logout', 'everybody'), Date.now())
+  const epersons = await sessions.endAll(commandEvent('logout', 'everybody'))
   sayResult(json, { epersons, loggedOut: true }, `Ended all tokens of all ${epersons} epersons.`)
 }
 

@@ -3,14 +3,16 @@ import type { Config } from '../config/config.ts'
 import { openFiles } from '../files/open-files.ts'
 import { clearTemporaryFolders, hasEnded } from '../lib/process-ids.ts'
 import type { Processes } from '../storage/processes.ts'
-import type { Storage } from '../storage/storage.ts'
+import { type Clock, maxSkew, type Storage } from '../storage/storage.ts'
 import { nearlyFull } from '../storage/trail.ts'
 import { announce } from './output.ts'
 
 /** Time in ms between two runs. */
 const interval = 60_000
-/** Time in ms by which the clock may be behind before the operator is told. */
+/** Time in ms by which the store's clock may be behind before the operator is told. */
 const maxBehind = 60_000
+/** Time in ms after which the operator is told again that this machine's clock is wrong. */
+const tellAgainAfter = 24 * 3600 * 1000
 
 type KeptConfig = Pick<Config, 'eventsSize' | 'sessionLifetime' | 'uploads' | 'dataFolder' | 'files'>
 
@@ -30,15 +32,13 @@ export async function keepHouse(
   { eventsSize, sessionLifetime, uploads, dataFolder, files: place }: KeptConfig,
 ): Promise<() => Promise<void>> {
   const files = await openFiles(place, repository)
-  let wasBehind = false
+  const tellOfClock = createClockTeller(clock)
   let isOver = false
   let trailKept: Promise<void> = Promise.resolve()
   const keepTrail = createTrailKeeper(trail, eventsSize, () => isOver)
 
   async function work(): Promise<void> {
-    const behind = clock.behind()
-    if (behind > maxBehind && !wasBehind) announceBehind(new Date(clock.now()))
-    wasBehind = behind > maxBehind
+    tellOfClock()
     await clock.advance()
     let after: string | undefined = ''
     while (after !== undefined) after = await sessions.forget(clock.certain(), after)
@@ -64,9 +64,31 @@ export async function keepHouse(
   }
 }
 
-function announceBehind(time: Date): void {
+/** Tells the operator once that the store's clock is behind, and once a day that this machine's differs from it. */
+function createClockTeller(clock: Clock): () => void {
+  let wasBehind = false
+  let toldAt = Number.NEGATIVE_INFINITY
+  return () => {
+    const skew = clock.skew()
+    const isBehind = clock.behind() > maxBehind
+    if (isBehind && !wasBehind)
+      announceBehind(skew === null ? "This machine's clock" : "The database's clock", new Date(clock.now()))
+    wasBehind = isBehind
+    if (Math.abs(skew ?? 0) <= maxSkew || performance.now() - toldAt < tellAgainAfter) return
+    toldAt = performance.now()
+    announceSkew(skew ?? 0)
+  }
+}
+
+function announceSkew(skew: number): void {
+  const seconds = (Math.abs(skew) / 1000).toFixed(1)
+  const sentence = `This machine's clock is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} the database's. Carrel goes by the database's; set both by NTP.`
+  announce('warn', sentence, { seconds: String(skew / 1000), msg: sentence })
+}
+
+function announceBehind(whose: string, time: Date): void {
   const sentence =
-    `This machine's clock is behind: Carrel has already seen ${time.toISOString()}, and continues from there, so nothing ` +
+    `${whose} is behind: Carrel has already seen ${time.toISOString()}, and continues from there, so nothing ` +
     'that has expired becomes valid again. If the clock is right now and was wrong then, run ' +
     '`carrel eperson logout --all`: everyone has to log in again, and Carrel follows the clock again.'
   announce('warn', sentence, { time: time.toISOString(), msg: sentence })

@@ -45,11 +45,10 @@ export interface Sessions {
   endOthers(uuid: string, own: KeptSession, event: AuditEvent): Promise<void>
   /**
    * Ends every session and every other token of all epersons, in one step. Nothing is left that a wrong clock
-   * could revive, so the mark is set to the machine's time (docs/decisions/0024).
-   * @param now milliseconds since 1970
+   * could revive, so the mark is set to what the store's clock says (docs/decisions/0024).
    * @returns the number of epersons
    */
-  endAll(event: AuditEvent, now: number): Promise<number>
+  endAll(event: AuditEvent): Promise<number>
   /**
    * Removes sessions that can't be alive any more, for some epersons at a time.
    * @param after the last eperson that was looked at; '' to begin

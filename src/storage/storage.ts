@@ -44,8 +44,8 @@ export interface Storage {
 }
 
 /**
- * A clock that never goes back, even if the machine's clock is set back (T11, docs/decisions/0024). Expiry
- * times are compared with it.
+ * The store's clock: the machine's with an embedded store, and PostgreSQL's for all nodes. It never goes back,
+ * even if that one is set back (T11, docs/decisions/0024). Expiry times are compared with it.
  */
 export interface Clock {
   /** @returns milliseconds since 1970 */
@@ -56,13 +56,15 @@ export interface Clock {
    */
   afterLookUp(): number
   /**
-   * A time that has certainly passed. Expired rows are removed by it, because the machine's clock may be far
+   * A time that has certainly passed. Expired rows are removed by it, because the store's clock may be far
    * ahead for a moment.
    * @returns milliseconds since 1970; little after the start of a store that has no mark yet
    */
   certain(): number
-  /** Time in ms by which the machine's clock is behind; at most some milliseconds unless it was set back. */
+  /** Time in ms by which the store's clock is behind; at most some milliseconds unless it was set back. */
   behind(): number
+  /** Time in ms by which this machine's clock is ahead of the database's; null for an embedded store. */
+  skew(): number | null
   /** The mark in the store, in ms since 1970. Times up to it stay past, after a restart and on all nodes. */
   kept(): number
   /**
@@ -76,8 +78,10 @@ export interface Clock {
   advance(): Promise<void>
 }
 
-/** In ms. A time further ahead than this may be from a wrong clock; the clocks of nodes differ by less. */
+/** In ms. A time further ahead than this may be from a wrong clock. */
 export const plausibleStep = 24 * 3600 * 1000
+/** Difference in ms between the clocks of a node and the database from which on the operator is told. */
+export const maxSkew = 1_000
 
 /** Metrics of the store for an operator's monitoring (D5). Reading them costs the store next to nothing. */
 export interface StoreMetrics {

@@ -209,7 +209,7 @@ test('N3 T4 a logout ends the session that was left when all others were ended, 
   const ways: readonly ((own: Client) => Promise<unknown>)[] = [
     own => own.post('/api/authn/logout'),
     () => people.setPassword({ email: ruthEmail }, 'none', commandEvent('eperson.password')),
-    () => sessions.endAll(commandEvent('logout'), Date.now()),
+    () => sessions.endAll(commandEvent('logout')),
     () => admin.delete(`/api/eperson/epersons/${uuid}/sessions`),
     async () => {
       await people.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))

@@ -993,14 +993,16 @@ export const administration = {
       de: 'Starten Sie den Dienst neu, dann schrumpft es; wächst es wieder, suchen Sie, was den Bestand lange liest.',
     },
     '{0} is {1} MiB': { en: '{0} is {1} MiB', de: '{0} hat {1} MiB' },
-    "this clock is {0} behind the database's: if nodes differ like that, short-lived tokens fail": {
-      en: "this clock is {0} behind the database's: if nodes differ like that, short-lived tokens fail",
-      de: 'Diese Uhr geht {0} gegenüber der Uhr der Datenbank nach: Weichen Knoten so voneinander ab, gelten kurzlebige Token nicht',
-    },
-    "this clock is {0} ahead of the database's: if nodes differ like that, short-lived tokens fail": {
-      en: "this clock is {0} ahead of the database's: if nodes differ like that, short-lived tokens fail",
-      de: 'Diese Uhr geht {0} gegenüber der Uhr der Datenbank vor: Weichen Knoten so voneinander ab, gelten kurzlebige Token nicht',
-    },
+    "this clock is {0} behind the database's, which Carrel goes by: times in its log are wrong, and single sign-on may fail":
+      {
+        en: "this clock is {0} behind the database's, which Carrel goes by: times in its log are wrong, and single sign-on may fail",
+        de: 'Diese Uhr geht {0} gegenüber der Uhr der Datenbank nach, nach der Carrel geht: Zeiten in seinem Log sind falsch, und Single Sign-on kann scheitern',
+      },
+    "this clock is {0} ahead of the database's, which Carrel goes by: times in its log are wrong, and single sign-on may fail":
+      {
+        en: "this clock is {0} ahead of the database's, which Carrel goes by: times in its log are wrong, and single sign-on may fail",
+        de: 'Diese Uhr geht {0} gegenüber der Uhr der Datenbank vor, nach der Carrel geht: Zeiten in seinem Log sind falsch, und Single Sign-on kann scheitern',
+      },
     'set the clock by NTP on every machine (timedatectl set-ntp true)': {
       en: 'set the clock by NTP on every machine (timedatectl set-ntp true)',
       de: 'Stellen Sie die Uhr auf jeder Maschine durch NTP (timedatectl set-ntp true).',

@@ -3,12 +3,13 @@ import type { Config } from '../../config/config.ts'
 import type { Family, Labels, Tally, Value } from '../../lib/tally.ts'
 import { version } from '../../lib/version.ts'
 import type { Limits } from '../../model/limits.ts'
-import type { StoreMetrics } from '../../storage/storage.ts'
+import type { Clock, StoreMetrics } from '../../storage/storage.ts'
 
 export interface ServiceParts {
   readonly config: Pick<Config, 'cacheSize' | 'database' | 'eventsSize' | 'keptVersions'>
   readonly limits: Pick<Limits, 'loops' | 'transfers'>
   readonly metrics: StoreMetrics
+  readonly clock: Pick<Clock, 'skew'>
 }
 
 /** Metrics of the whole service that are known at any time, and need no counting. */
@@ -16,12 +17,14 @@ export async function serviceMetrics({
   config,
   limits,
   metrics,
+  clock,
 }: ServiceParts): Promise<readonly Measured[]> {
   const loops = limits.loops()
   const cache = metrics.cache()
   const sizes = await metrics.sizes()
   const events = metrics.repeatedEvents()
   const held = metrics.heldVersions()
+  const skew = clock.skew()
   const { user, system } = process.cpuUsage()
   const build = { version, node: process.versions.node, store: config.database.kind }
   return [
@@ -50,6 +53,11 @@ export async function serviceMetrics({
       'carrel_store_bytes',
       'The embedded store on disk. wal: the write-ahead log.',
       ...Object.entries(sizes).map(([part, bytes]) => [bytes, { part }] as const),
+    ),
+    gauge(
+      'carrel_clock_skew_seconds',
+      "Time by which this machine's clock is ahead of the database's.",
+      ...(skew === null ? [] : [[skew / 1000] as const]),
     ),
     // The names that all Prometheus clients use
     // (https://prometheus.io/docs/instrumenting/writing_clientlibs/).

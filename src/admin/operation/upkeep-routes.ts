@@ -59,7 +59,7 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
     '/sessions',
     route('endAllSessions', changes('administrator', 'none', 'ignored', { to: 'administer the service' })),
     async (request, reply) => {
-      await sessions.endAll(eventFor(request, 'session.end', 'everybody'), Date.now())
+      await sessions.endAll(eventFor(request, 'session.end', 'everybody'))
       return reply.code(204).send()
     },
   )

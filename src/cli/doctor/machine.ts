@@ -1,14 +1,10 @@
 import { quantity } from '../../lib/quantities.ts'
+import { maxSkew } from '../../storage/storage.ts'
 import { type Check, findingsAbout } from './finding.ts'
 
 const clock = findingsAbout('clock')
 const load = findingsAbout('load')
 
-/**
- * Tolerance in ms. Short-lived tokens live for two seconds (T2), so nodes may not differ by more than about
- * half of that.
- */
-const tolerance = 1_000
 const seconds = (ms: number) => `${(Math.abs(ms) / 1000).toFixed(1)} s`
 
 /** Compares the clock of this machine with the database's, and with the newest event of the trail. */
@@ -16,13 +12,13 @@ export const checkClock: Check = function* ({ store, now }) {
   if (!store) return
   const advice = 'set the clock by NTP on every machine (timedatectl set-ntp true)'
   const ahead = store.server?.clockAhead
-  if (ahead !== undefined && Math.abs(ahead) > tolerance)
+  if (ahead !== undefined && Math.abs(ahead) > maxSkew)
     yield clock.warning(
-      `this clock is ${seconds(ahead)} ${ahead > 0 ? 'behind' : 'ahead of'} the database's: if nodes differ like that, short-lived tokens fail`,
+      `this clock is ${seconds(ahead)} ${ahead > 0 ? 'behind' : 'ahead of'} the database's, which Carrel goes by: times in its log are wrong, and single sign-on may fail`,
       advice,
     )
   else if (ahead !== undefined) yield clock.ok("this clock and the database's agree within a second")
-  if (store.newestEvent !== null && store.newestEvent > now + tolerance)
+  if (store.newestEvent !== null && store.newestEvent > now + maxSkew)
     yield clock.error(
       `this clock is ${seconds(store.newestEvent - now)} behind the newest event of the audit trail: it was set back, or a node's clock is ahead. Events may be in the wrong order, and access rules with a date may hold too long`,
       advice,

@@ -81,7 +81,7 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       // Uploads and sweeps of then have ended.
       db.run('DELETE FROM content_claim')
       if (endSessions) {
-        perform(db, sessions.changes.endAll(event, Date.now()))
+        perform(db, sessions.changes.endAll(event))
         // Tokens may have been revoked since the backup.
         db.run('DELETE FROM access_token')
       } else recordEvent(db, event)

@@ -135,7 +135,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const lookup = createSessionLookup({
     connect: () => connect(short),
     refresh: async (result, db) => {
-      clock.refresh(result.mark)
+      clock.refresh(result.mark, result.time)
       await secrets.refresh(result.secrets, db)
       await entities.refresh(result, db)
       await audiences.refresh(result.audiences, db)
@@ -230,10 +230,10 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       ...part('sessions'),
       ...postgresSessions({ pool: accountPool, lookup, refresh: events.refresh }),
       // The statement changes all epersons, which may take longer than a client's request may.
-      endAll: async (event, now) => {
+      endAll: async event => {
         const patient = createPool({ ...unlimited, size: 1, queue: 1 })
         try {
-          return await change(patient, () => parts.sessions.changes.endAll(event, now))
+          return await change(patient, () => parts.sessions.changes.endAll(event))
         } finally {
           await patient.close()
         }

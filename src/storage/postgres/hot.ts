@@ -22,9 +22,10 @@ import { insertEvent, insertLoginEvent, type Named, named, replaceNul, runRecord
 
 /**
  * The look-up of every request, with the uuids of epersons as $1: the stamps of their sessions, counters that
- * show if anything else has changed, and the sessions that the active alert allows.
+ * show if anything else has changed, the time, and the sessions that the active alert allows.
  */
 export const lookUpSessions = `SELECT s.store, s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
+  ${storeTime.postgres} AS now,
   (SELECT a.allow_sessions FROM alert a WHERE a.active = 1 LIMIT 1) AS allowed FROM state s
   LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`
 

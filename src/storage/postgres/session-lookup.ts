@@ -5,6 +5,7 @@ import type { HotSessions } from '../sessions.ts'
 import type { Connection, Pool } from './driver.ts'
 import { isStorable } from './events.ts'
 import { logout, lookUpSessions, recordLogin, type SessionRow, sessionColumns, toSession } from './hot.ts'
+import type { TimeRead } from './shared-state.ts'
 
 /**
  * The result of a look-up: the stamps of sessions, and counters that tell whether anything else has changed.
@@ -24,6 +25,8 @@ export interface SessionLookupResult {
   readonly audiences: number
   /** A time that has certainly passed, in ms since 1970. */
   readonly mark: number
+  /** The time by the database's clock. */
+  readonly time: TimeRead
   /** The sessions that the active alert allows; null: no alert is active. */
   readonly allowed: AllowedSessions | null
 }
@@ -45,7 +48,12 @@ interface Parts {
   readonly refresh: (result: SessionLookupResult, db: Connection) => Promise<void> | undefined
 }
 
-type LookupRow = Omit<SessionLookupResult, 'stamps'> & { store: string; uuid: string | null; stamp: number }
+type LookupRow = Omit<SessionLookupResult, 'stamps' | 'time'> & {
+  store: string
+  now: number
+  uuid: string | null
+  stamp: number
+}
 
 /**
  * A dead connection fails within this time, in ms, and is replaced once. After a hang there is no time for a
@@ -93,7 +101,9 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
 
   async function lookUpOnce(uuids: ReadonlySet<string>): Promise<SessionLookupResult> {
     connection ??= await connect()
+    const sent = performance.now()
     const rows = await connection.rows<LookupRow>(lookUpSessions, [...uuids])
+    const received = performance.now()
     const [first] = rows
     if (!first)
       throw new StoreUnavailable('the store has lost its state row: restore the database from a backup')
@@ -104,8 +114,9 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
       )
     const stamps = new Map<string, number>()
     for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
-    const { entities, records, secrets, groups, audiences, mark, allowed } = first
-    const result = { stamps, entities, records, secrets, groups, audiences, mark, allowed }
+    const { entities, records, secrets, groups, audiences, mark, now, allowed } = first
+    const time = { now, sent, received }
+    const result = { stamps, entities, records, secrets, groups, audiences, mark, time, allowed }
     await refresh(result, connection)
     return result
   }

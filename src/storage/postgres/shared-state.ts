@@ -76,16 +76,52 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
   }
 }
 
-/** The clock of all nodes, whose mark comes with every look-up. */
+/** A reading of the database's clock, in ms since 1970, between two times of performance.now(). */
+export interface TimeRead {
+  readonly now: number
+  readonly sent: number
+  readonly received: number
+}
+
+/** Largest relative difference in speed between the database's clock and the monotonic one. */
+const maxDrift = 0.001
+
+/**
+ * The database's clock, which every look-up reads; in between, the monotonic clock carries it on. Each reading
+ * bounds the difference of the two by its round trip. The bounds of several are narrower, and a node that was
+ * paused during one loses nothing. When they contradict each other, a clock was set, or another server answers:
+ * then only the newest counts.
+ */
+export function databaseTime() {
+  let [least, most, at] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0]
+  return {
+    /** @returns 0 before the first reading */
+    now: (): number => (at === 0 ? 0 : Math.floor(performance.now() + (least + most) / 2)),
+    read: ({ now, sent, received }: TimeRead): void => {
+      const drift = (received - at) * maxDrift
+      // The time that the database returns is rounded to a millisecond.
+      const [low, high] = [now - 0.5 - received, now + 0.5 - sent]
+      const isConsistent = low <= most + drift && high >= least - drift
+      least = isConsistent ? Math.max(low, least - drift) : low
+      most = isConsistent ? Math.min(high, most + drift) : high
+      at = received
+    },
+  }
+}
+
+/** The clock of all nodes, which comes with every look-up: the database's, and the mark. */
 export interface PostgresClock extends Clock {
-  refresh(mark: number): void
+  refresh(mark: number, time: TimeRead): void
 }
 
 export function postgresClock(raise: Mark['raise']): PostgresClock {
+  const time = databaseTime()
   let current = 0
   return {
-    ...createClock({ read: () => current, raise }),
-    refresh: mark => {
+    ...createClock({ read: () => current, raise }, time.now),
+    skew: () => Date.now() - time.now(),
+    refresh: (mark, read) => {
+      time.read(read)
       current = mark
     },
   }

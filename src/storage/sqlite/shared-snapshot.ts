@@ -147,7 +147,7 @@ interface ClockParts {
 export function sqliteClock({ db, snapshot, raise }: ClockParts): Clock {
   let mark = 0
   let read = -1
-  return createClock({
+  const clock = createClock({
     read: hasLooked => {
       const state = hasLooked ? snapshot.known() : snapshot.state()
       if (state !== read) {
@@ -158,4 +158,5 @@ export function sqliteClock({ db, snapshot, raise }: ClockParts): Clock {
     },
     raise,
   })
+  return { ...clock, skew: () => null }
 }

@@ -27,13 +27,19 @@ export const clock = {
 const proof = 10 * 60 * 1000
 /** In ms. A larger difference from the elapsed time is a jump. */
 const maxDeviation = 60 * 1000
-/** Relative speed of time while the machine's clock is behind, so that it catches up with a small lead. */
+/** Relative speed of time while the store's clock is behind, so that it catches up with a small lead. */
 const rate = 0.999
 
 /** Minimum time between two writes of the mark that expired tokens cause, in ms. */
 const keepInterval = 1_000
 
-/** Two clocks at one moment, in ms: the machine's, and the monotonic one. */
+/**
+ * A step ahead that is followed at once, in ms. So event loops and nodes, which see a mark at different times,
+ * go on from the same time when the store's clock is set back.
+ */
+const smallStep = 100
+
+/** Two clocks at one moment, in ms: the store's, and the monotonic one. */
 interface Reading {
   readonly wall: number
   readonly at: number
@@ -52,8 +58,14 @@ export function nextMark(time: number, { wall, at }: Reading, suspect: Reading |
   return at - suspect.at < proof ? { mark: time, suspect } : { mark: wall, suspect: undefined }
 }
 
-/** The clock of both engines: the machine's, or the one that goes on from the mark, whichever is ahead. */
-export function createClock({ read, raise }: Mark): Clock {
+/** The store's own clock, in ms since 1970, which may be set. */
+export type Wall = () => number
+
+/**
+ * The clock of both engines: the store's own, or the one that goes on from the mark, whichever is ahead.
+ * @param wall of an embedded store, the machine's clock
+ */
+export function createClock({ read, raise }: Mark, wall: Wall = Date.now): Omit<Clock, 'skew'> {
   let stored = 0
   let anchor: Reading = { wall: 0, at: 0 }
   let suspect: Reading | undefined
@@ -69,12 +81,16 @@ export function createClock({ read, raise }: Mark): Clock {
       if (mark < stored || mark > timeAt(at)) anchor = { wall: mark, at }
       stored = mark
     }
-    return timeAt(at)
+    const time = timeAt(at)
+    const step = wall() - time
+    if (step <= 0 || step > smallStep) return time
+    anchor = { wall: time + step, at }
+    return anchor.wall
   }
 
   async function advance(): Promise<void> {
     const time = marked()
-    const reading = { wall: Date.now(), at: performance.now() }
+    const reading = { wall: wall(), at: performance.now() }
     // The first reading has nothing to be compared with.
     const next = anchor.wall === 0 ? { mark: reading.wall, suspect } : nextMark(time, reading, suspect)
     suspect = next.suspect
@@ -107,9 +123,9 @@ export function createClock({ read, raise }: Mark): Clock {
       await keeping
     },
     advance,
-    now: () => Math.max(Date.now(), marked()),
-    afterLookUp: () => Math.max(Date.now(), marked(true)),
+    now: () => Math.max(wall(), marked()),
+    afterLookUp: () => Math.max(wall(), marked(true)),
     certain: () => marked(),
-    behind: () => Math.max(0, marked() - Date.now()),
+    behind: () => Math.max(0, marked() - wall()),
   }
 }

@@ -2,7 +2,17 @@ import { randomBytes } from 'node:crypto'
 import type { KeptSession } from '../../model/accounts.ts'
 import { isAlive, type ListedSession, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
 import type { HotSessions, Sessions } from '../sessions.ts'
-import { type Change, nextStamp, record, rights, row, rows, run, type StatementsOf } from './statements.ts'
+import {
+  type Change,
+  clock,
+  nextStamp,
+  record,
+  rights,
+  row,
+  rows,
+  run,
+  type StatementsOf,
+} from './statements.ts'
 
 /** Sessions (docs/decisions/0040). Logins, refreshes and logouts are in `hot.ts` of each engine. */
 export const sessions = {
@@ -44,7 +54,7 @@ export const sessions = {
       yield* keepOnly(uuid, own)
       yield* record(event)
     },
-    *endAll(event, now) {
+    *endAll(event) {
       yield* rights(event, 'own')
       const stamp = yield* nextStamp()
       const ended = yield* run(
@@ -57,7 +67,7 @@ export const sessions = {
       )
       yield* run('DELETE FROM provider_session')
       yield* run('DELETE FROM session')
-      yield* run('UPDATE state SET mark = $1', now)
+      yield* run('UPDATE state SET mark = $1', yield* clock())
       yield* record(event)
       return ended
     },

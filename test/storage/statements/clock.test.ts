@@ -102,3 +102,21 @@ test('T11 the first mark is whatever the clock says', async () => {
   await clock.advance()
   assert.ok(Math.abs(store.mark - Date.now()) < minute)
 })
+
+test('T11 event loops go on from the same time when the clock they follow is set back', () => {
+  let ahead = time
+  const wall = () => Math.floor(performance.now()) + ahead
+  const loops = [wall(), wall()].map(mark => createClock({ read: () => mark, raise: async () => {} }, wall))
+  // One looks more often than the other. Only small steps are followed before a mark is written.
+  for (let n = 0; n < 50; n++) {
+    ahead += 40
+    loops[1]?.now()
+    if (n % 2 === 1) loops[0]?.now()
+  }
+  ahead -= minute
+  const [one = 0, other = 0] = loops.map(clock => clock.now())
+  assert.ok(Math.abs(one - other) < 100, `${one - other} ms`)
+  assert.ok(one - time > 1_900, `${one - time} ms`)
+  ahead += hour
+  assert.ok((loops[0]?.certain() ?? 0) < time + minute, 'an hour ahead for a moment')
+})

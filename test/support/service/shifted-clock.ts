@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { databaseOf, runSqlIn } from './engines.ts'
 import { temporaryFolder } from './service.ts'
 
 /**
@@ -35,4 +36,24 @@ export function shiftedClock(t: TestContext): ShiftedClock {
   }
   shift(0)
   return { env: { NODE_OPTIONS: `--require=${file}` }, shift }
+}
+
+/** The clock that a store goes by: the machine's, or the database's, whose function is replaced in that database alone. */
+export async function clockOfStore(t: TestContext, dataFolder: string) {
+  const machine = shiftedClock(t)
+  if ((await databaseOf(dataFolder)) === undefined)
+    return { env: machine.env, shift: async (seconds: number) => machine.shift(seconds) }
+  await runSqlIn(
+    dataFolder,
+    `CREATE TABLE public.clock_shift AS SELECT 0::float8 AS seconds;
+     GRANT SELECT ON public.clock_shift TO public;
+     ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO real_clock_timestamp;
+     CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+       'SELECT real_clock_timestamp() + make_interval(secs => (SELECT seconds FROM public.clock_shift))'`,
+  )
+  return {
+    env: machine.env,
+    shift: async (seconds: number) =>
+      void (await runSqlIn(dataFolder, 'UPDATE public.clock_shift SET seconds = $1', [seconds])),
+  }
 }
