@@ -350,6 +350,7 @@ test('T11 the mark of the clock is kept', async ({ clock, ping }) => {
   await clock.advance()
   assert.ok(clock.certain() <= clock.now())
   assert.ok(clock.behind() < 1_000)
+  assert.ok(Math.abs(clock.skew() ?? 0) < 1_000)
 })
 
 test('T4 a logout of all ends every session, and the secrets change', async storage => {
