@@ -13,23 +13,30 @@ let made: Promise<string> | undefined
  * and with no entities but the built-in ones. The build writes it to `dist/openapi.json`.
  */
 export function openApi(): Promise<string> {
-  made ??= make()
+  made ??= make(folder => {
+    const file = join(folder, 'carrel.json')
+    writeFileSync(file, JSON.stringify({ singleSignOn: { providers } }))
+    return {
+      CARREL_BACKUPS: join(folder, 'backups'),
+      CARREL_CONFIG: file,
+      CARREL_MAIL_FROM: 'carrel@example.org',
+      CARREL_SMTP_URL: 'smtp://localhost',
+      CARREL_UI_URL: 'https://repo.example.org',
+    }
+  })
   return made
 }
 
-async function make(): Promise<string> {
+/** Returns the document of a service on which nothing is configured. */
+export const bareOpenApi = (): Promise<string> => make(() => ({}))
+
+async function make(settings: (folder: string) => Readonly<Record<string, string>>): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-docs-'))
-  const file = join(folder, 'carrel.json')
-  writeFileSync(file, JSON.stringify({ singleSignOn: { providers } }))
   const config = toConfig({
     CARREL_DATA: folder,
     CARREL_BASE_URL: 'https://repo.example.org/server',
-    CARREL_BACKUPS: join(folder, 'backups'),
-    CARREL_CONFIG: file,
     CARREL_LOG_LEVEL: 'silent',
-    CARREL_MAIL_FROM: 'carrel@example.org',
-    CARREL_SMTP_URL: 'smtp://localhost',
-    CARREL_UI_URL: 'https://repo.example.org',
+    ...settings(folder),
   })
   const storage = await openStore(config, { create: true })
   try {

@@ -58,10 +58,10 @@ export async function buildApp(
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
   const authentication = await createAuthentication({ config, limits, measures, passwordCost, storage, ways })
-  const { challenge, csrf, keyring, lookAgain, newSessions, onBehalfOf } = authentication
+  const { csrf, keyring, lookAgain, newSessions, offer, onBehalfOf } = authentication
   const { passwords, specialGroups, throttle, tickets, tokens, verifyAccessToken } = authentication
 
-  const app = createServer({ config, addresses, challenge, csrf, measures })
+  const app = createServer({ config, addresses, challenge: offer.challenge, csrf, measures })
   const routes = describedRoutes(app)
   const vouching = { identities, log: app.log, newSessions, sessions, specialGroups }
   const working = { limits, measures, threads }
@@ -99,8 +99,8 @@ export async function buildApp(
     await inside.register(
       async authn => {
         authnRoutes(authn, {
-          ...{ ...shown, accessTokens, challenge, clock, csrf, people, sessions, trail },
-          ...{ factorParts, newSessions, passwords, specialGroups, throttle, tickets, tokens },
+          ...{ ...shown, accessTokens, clock, csrf, people, sessions, trail },
+          ...{ factorParts, newSessions, offer, passwords, specialGroups, throttle, tickets, tokens },
           ...{ directory, password, trade: single?.trade, offerLogout: single?.offerLogout },
         })
         single?.register(authn)

@@ -30,7 +30,13 @@ export const contracts = {
     tag: 'Authentication',
     body: json(WantedChallenge),
     answers: { 200: answer('Valid for two minutes.', json(Challenge)) },
-    problems: ['access-denied', 'factor-refused', 'login-failed', 'short-lived-token-refused'],
+    problems: [
+      'access-denied',
+      'authentication-required',
+      'factor-refused',
+      'login-failed',
+      'short-lived-token-refused',
+    ],
   },
   listFactors: {
     summary: 'The caller’s second factors',
@@ -50,7 +56,7 @@ export const contracts = {
     tag: 'Authentication',
     body: json(WantedFactor),
     answers: { 201: answer('What the app or the browser needs, for ten minutes.', json(Enrolment)) },
-    problems: ['access-denied', 'login-failed', ...proving],
+    problems: ['access-denied', 'authentication-required', 'login-failed', ...proving],
   },
   addFactor: {
     summary: 'Finish enrolling a second factor',
@@ -59,7 +65,7 @@ export const contracts = {
     answers: {
       201: answer('The factor. The first one brings recovery codes.', json(NewFactor), { Location: uri }),
     },
-    problems: ['factor-refused', 'short-lived-token-refused'],
+    problems: ['authentication-required', 'factor-refused', 'short-lived-token-refused'],
   },
   renameFactor: {
     summary: 'Rename one of the caller’s second factors',

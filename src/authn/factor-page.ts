@@ -18,7 +18,7 @@ import type { Tickets } from './tickets.ts'
 export interface FactorParts {
   readonly addresses: Addresses
   readonly clock: Clock
-  readonly config: Pick<Config, 'realm' | 'secondFactor'>
+  readonly config: Pick<Config, 'look' | 'secondFactor'>
   readonly factors: Factors
   readonly passkeys: Passkeys
   readonly people: Pick<People, 'credentials' | 'eperson'>

@@ -115,7 +115,7 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       const enrolment = Buffer.from(sealed.seal(Buffer.from(JSON.stringify(begun)), 'enrolment'))
       const shown =
         kind === 'totp'
-          ? totpForApp(secret, config.realm, eperson.email)
+          ? totpForApp(secret, config.look.name, eperson.email)
           : { publicKey: passkeys.creationOptions(challenge, personOf(eperson), alone, known.factors) }
       return reply
         .code(201)

@@ -150,7 +150,7 @@ async function byForm(
 /** Reads what proves a factor. @throws Problem 400 */
 function proofIn(form: ReadonlyMap<string, Buffer>): Proof | undefined {
   const [totp, recovery, webauthn] = [form.get('totp'), form.get('recovery'), form.get('webauthn')]
-  if (totp) return { totp: totp.toString().replaceAll(' ', '') }
+  if (totp) return { totp: totp.toString() }
   if (webauthn) return { webauthn: objectIn(webauthn, 'webauthn') }
   return recovery && { recovery: recovery.toString() }
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createPublicKey, randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { Config } from '../config/config.ts'
@@ -42,7 +42,7 @@ export type NewPasskey = Pick<StoredFactor, 'counter' | 'credential' | 'secret'>
 
 interface Parts {
   readonly clock: Clock
-  readonly config: Pick<Config, 'baseUrl' | 'realm'>
+  readonly config: Pick<Config, 'baseUrl' | 'look'>
   readonly keyring: Keyring
   readonly tickets: Pick<Tickets, 'isFirst'>
 }
@@ -55,6 +55,44 @@ const macLength = 16
 
 /** Loaded when it is first needed: it brings parsers of certificates along. */
 const library = () => import('@simplewebauthn/server')
+const helpers = () => import('@simplewebauthn/server/helpers')
+
+/** The algorithms of passkeys, as COSE numbers them: EdDSA, ES256 and RS256. */
+const algorithms = [-8, -7, -257] as const
+/** Bits of an RSA modulus (NIST SP 800-131A), and the public exponent that authenticators use. */
+const smallestModulus = 2_048
+const usualExponent = 65_537n
+
+/**
+ * Verifies that a public key can't be broken or forged for, whichever way it was enrolled: P-256, Ed25519, or RSA of a usual size.
+ * @throws Error otherwise
+ */
+async function requireStrong(publicKey: Uint8Array): Promise<void> {
+  const { cose, decodeCredentialPublicKey } = await helpers()
+  const key = decodeCredentialPublicKey(new Uint8Array(publicKey))
+  const text = (bytes: Uint8Array = new Uint8Array()) => Buffer.from(bytes).toString('base64url')
+  const { COSECRV: curves, COSEKEYS: member } = cose
+  const jwkOf = () => {
+    const algorithm = key.get(member.alg)
+    if (cose.isCOSEPublicKeyRSA(key) && algorithm === cose.COSEALG.RS256)
+      return { kty: 'RSA', n: text(key.get(member.n)), e: text(key.get(member.e)) }
+    if (!cose.isCOSEPublicKeyEC2(key) && !cose.isCOSEPublicKeyOKP(key)) return undefined
+    const [curve, x] = [key.get(member.crv), text(key.get(member.x))]
+    if (cose.isCOSEPublicKeyEC2(key))
+      return algorithm === cose.COSEALG.ES256 && curve === curves.P256
+        ? { kty: 'EC', crv: 'P-256', x, y: text(key.get(member.y)) }
+        : undefined
+    return algorithm === cose.COSEALG.EdDSA && curve === curves.ED25519
+      ? { kty: 'OKP', crv: 'Ed25519', x }
+      : undefined
+  }
+  const jwk = jwkOf()
+  // A point that isn't on the curve is no key.
+  const details = jwk && createPublicKey({ key: jwk, format: 'jwk' }).asymmetricKeyDetails
+  const { modulusLength = smallestModulus, publicExponent = usualExponent } = details ?? { modulusLength: 0 }
+  if (modulusLength < smallestModulus || publicExponent !== usualExponent)
+    throw new Error('the public key is weak, or of an algorithm that was not asked for')
+}
 
 /** The credential id in an answer of a browser; undefined if it is no answer. */
 export const credentialIn = (given: unknown): string | undefined =>
@@ -64,7 +102,7 @@ export const credentialIn = (given: unknown): string | undefined =>
 
 export function createPasskeys({ clock, config, keyring, tickets }: Parts): Passkeys {
   const { hostname, origin, protocol } = new URL(config.baseUrl)
-  const rp = { id: hostname, name: config.realm }
+  const rp = { id: hostname, name: config.look.name }
 
   // A challenge says when it ends and is signed for its purpose, so that the store has only those that were used.
   const macOf = (secret: Uint8Array, purpose: string, eperson: string | null, start: Buffer) =>
@@ -95,6 +133,13 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
     known.flatMap(({ credential }) => (credential === null ? [] : [{ id: credential, type: 'public-key' }]))
   const expected = { expectedOrigin: origin, expectedRPID: hostname }
 
+  /** @throws Error if a page of another origin framed the one that asked (WebAuthn Level 3, §7.1 and §7.2) */
+  async function requireUnframed(clientData: string): Promise<void> {
+    const { decodeClientDataJSON } = await helpers()
+    const { crossOrigin, topOrigin } = decodeClientDataJSON(clientData)
+    if (crossOrigin || topOrigin !== undefined) throw new Error('the page was in a frame of another origin')
+  }
+
   return {
     arePossible:
       isIP(hostname.replace(/^\[|\]$/g, '')) === 0 && (protocol === 'https:' || hostname === 'localhost'),
@@ -109,8 +154,7 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
       challenge,
       rp,
       user: { id: userHandleOf(uuid), name: email, displayName: name },
-      // EdDSA, ES256 and RS256.
-      pubKeyCredParams: [-8, -7, -257].map(alg => ({ type: 'public-key', alg })),
+      pubKeyCredParams: algorithms.map(alg => ({ type: 'public-key', alg })),
       timeout: challengeLifetime * 1000,
       excludeCredentials: allowed(known),
       authenticatorSelection: alone
@@ -121,13 +165,19 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
     verifyNew: async (given, challenge, alone) => {
       if (credentialIn(given) === undefined) return undefined
       const { verifyRegistrationResponse } = await library()
-      const verify = async () =>
-        verifyRegistrationResponse({
+      const verify = async () => {
+        const response = await withoutCertificates(given as RegistrationResponseJSON)
+        await requireUnframed(response.response.clientDataJSON)
+        const verified = await verifyRegistrationResponse({
           ...expected,
-          response: await withoutCertificates(given as RegistrationResponseJSON),
+          response,
           expectedChallenge: challenge,
           requireUserVerification: alone,
+          supportedAlgorithmIDs: [...algorithms],
         })
+        if (verified.registrationInfo) await requireStrong(verified.registrationInfo.credential.publicKey)
+        return verified
+      }
       const { registrationInfo } = await verify().catch(refused)
       if (!registrationInfo) return undefined
       const { id, publicKey, counter } = registrationInfo.credential
@@ -140,17 +190,23 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
       if (credential === null || credentialIn(given) !== credential || !isOwn) return undefined
       let challenge = ''
       const { verifyAuthenticationResponse } = await library()
-      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-        ...expected,
-        response: given as AuthenticationResponseJSON,
-        expectedChallenge: sent => {
-          challenge = sent
-          return isChallenge(sent, purpose, purpose === 'alone' ? null : eperson)
-        },
-        // The store compares counters, so that two nodes can't both accept one.
-        credential: { id: credential, publicKey: new Uint8Array(secret), counter: 0 },
-        requireUserVerification: purpose === 'alone',
-      }).catch(refused)
+      const verify = async () => {
+        const response = given as AuthenticationResponseJSON
+        await requireUnframed(response.response.clientDataJSON)
+        await requireStrong(secret)
+        return verifyAuthenticationResponse({
+          ...expected,
+          response,
+          expectedChallenge: sent => {
+            challenge = sent
+            return isChallenge(sent, purpose, purpose === 'alone' ? null : eperson)
+          },
+          // The store compares counters, so that two nodes can't both accept one.
+          credential: { id: credential, publicKey: new Uint8Array(secret), counter: 0 },
+          requireUserVerification: purpose === 'alone',
+        })
+      }
+      const { verified, authenticationInfo } = await verify().catch(refused)
       if (!verified || !authenticationInfo) return undefined
       if (!(await tickets.isFirst('challenge', challenge, challengeLifetime))) return undefined
       return { counter: authenticationInfo.newCounter }
@@ -164,7 +220,7 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
  * @throws Error if it has some, or can't be read
  */
 async function withoutCertificates(given: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
-  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
+  const { decodeAttestationObject } = await helpers()
   const bytes = new Uint8Array(Buffer.from(given.response.attestationObject, 'base64url'))
   const attestation = decodeAttestationObject(bytes)
   const format = attestation.get('fmt')

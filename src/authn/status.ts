@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SpecialGroupConfig } from '../config/config.ts'
 import { reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
@@ -14,6 +14,7 @@ import type { Caller } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
 import { authenticated } from './authenticate.ts'
 import type { Trade } from './login.ts'
+import type { Offer } from './passkey-offer.ts'
 
 /** DSpace's clients know a password with a second factor as a password. */
 const methodShown = (method: LoginMethod): LoginMethod =>
@@ -24,7 +25,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 interface Parts {
   readonly people: People
   readonly addresses: Addresses
-  readonly challenge: () => string
+  readonly offer: Pick<Offer, 'challengeNow'>
   readonly config: SpecialGroupConfig
   readonly trade: Trade | undefined
   readonly asksAgreement: boolean
@@ -32,7 +33,7 @@ interface Parts {
 
 /** `GET /api/authn/status` and its page of special groups (S1–S4). */
 export function statusRoutes(app: FastifyInstance, parts: Parts): void {
-  const { people, addresses, challenge, config, trade } = parts
+  const { people, addresses, config, offer, trade } = parts
   const self = `${addresses.authn}/status`
 
   /**
@@ -85,10 +86,12 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   routesOf(app).get('/status', route('showStatus', reads('anybody', 'any')), (request, reply) => {
-    const send = (caller: Caller) => {
-      if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge())
-      return sendJson(reply, statusOf(caller))
-    }
+    const send = (caller: Caller): Awaitable<FastifyReply> =>
+      caller.kind === 'anonymous'
+        ? Promise.resolve(offer.challengeNow()).then(ways =>
+            sendJson(reply.header('www-authenticate', ways), statusOf(caller)),
+          )
+        : sendJson(reply, statusOf(caller))
     const caller = callerOf(request)
     return caller instanceof Promise ? caller.then(send) : send(caller)
   })

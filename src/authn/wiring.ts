@@ -76,10 +76,10 @@ export async function createAuthentication({ config, limits, measures, passwordC
     keyring,
     passwords,
     tickets,
-    challenge:
+    offer:
       config.secondFactor !== 'off' && passkeys.arePossible
         ? await keepOffer(factors, challenge, challengeWith(['webauthn']))
-        : () => challenge,
+        : { challenge: () => challenge, challengeNow: () => challenge },
     csrf: createCsrf(config, keyring),
     throttle,
     newSessions,

@@ -44,7 +44,7 @@ export function operationOf(
 }
 
 /** The operation's own description, followed by who may use it. */
-function descriptionOf(route: DescribedRoute, { description }: Contract): string {
+function descriptionOf(route: DescribedRoute, { description, needs }: Contract): string {
   const who =
     route.access.who === 'administrator'
       ? 'For administrators; others get 401 or 403.'
@@ -56,6 +56,7 @@ function descriptionOf(route: DescribedRoute, { description }: Contract): string
   return [
     ...(description === undefined ? [] : [description]),
     who,
+    ...(needs === undefined ? [] : [`There only if ${needs} is configured; otherwise 404.`]),
     ...(needsCsrf(route.access) ? ['Needs a CSRF pair.'] : []),
   ].join(' ')
 }

@@ -40,10 +40,11 @@ const ofCsrf: readonly ProblemCode[] = [
 /** The codes of all problems that a route may answer with, in the order of the rules. */
 export function problemsOf(
   route: DescribedRoute,
-  { problems: own = [] }: Contract,
+  { needs, problems: own = [] }: Contract,
 ): ReadonlySet<ProblemCode> {
   return new Set<ProblemCode>([
     ...own,
+    ...(needs === undefined ? [] : (['not-found'] as const)),
     ...(needsLogin(route.access) ? (['authentication-required'] as const) : []),
     ...(route.access.who === 'administrator' ? (['access-denied'] as const) : []),
     ...everywhere,

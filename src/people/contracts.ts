@@ -24,6 +24,7 @@ const ended = (what: string) => ({ 204: nothing(what) })
 const maybe = Type.Optional(text)
 const token = parameter(text, 'The token of a mail.')
 const tag = 'Epersons and groups'
+const mail = 'mail (CARREL_SMTP_URL)'
 const people = json(EpersonPage)
 const groups = json(GroupPage)
 const page = 'A page.'
@@ -233,6 +234,7 @@ export const contracts = {
   showRegistrations: {
     summary: 'Links of registration',
     tag,
+    needs: mail,
     answers: {
       200: answer(
         'The links.',
@@ -244,6 +246,7 @@ export const contracts = {
     summary: 'Ask for a mail with a link',
     description: 'The answer is the same for every address.',
     tag,
+    needs: mail,
     query: {
       accountRequestType: parameter(oneOf('register', 'forgot'), 'A new account, or a new password.'),
     },
@@ -254,6 +257,7 @@ export const contracts = {
   findRegistration: {
     summary: 'Purpose of the token of a mail',
     tag,
+    needs: mail,
     query: { token: { ...token, required: true } },
     answers: { 200: answer('Whose it is.', json(Registration)) },
     problems: ['bad-parameter', 'not-found'],

@@ -2,7 +2,7 @@ import type { Contract, Contracts } from '../http/contract.ts'
 import type { ProblemCode } from '../http/problems.ts'
 import { answer, nothing, parameter, Type, text, uri } from '../http/schema.ts'
 
-const tag = 'Single sign-on'
+const common = { tag: 'Single sign-on', needs: 'single sign-on' } as const
 const cookie = { 'Set-Cookie': Type.Optional(text) }
 const sentOn = (what: string) => nothing(what, { ...cookie, Location: uri })
 const page = (what: string) => answer(what, { 'text/html': text }, cookie)
@@ -23,7 +23,7 @@ export const contracts = {
     operationId: `beginSignOn${capital(scheme)}`,
     summary: 'Log in at an identity provider',
     description: 'For browsers. They come back to `redirectUrl`.',
-    tag,
+    ...common,
     query: {
       redirectUrl: parameter(uri),
       provider: parameter(text),
@@ -39,33 +39,33 @@ export const contracts = {
   }),
   showServiceProvider: {
     summary: 'Carrel as a SAML service provider',
-    tag,
+    ...common,
     answers: { 200: answer('Its metadata.', { 'application/samlmetadata+xml': text }) },
   },
   acceptAssertion: {
     summary: 'Where a SAML provider sends its assertion',
-    tag,
+    ...common,
     body: posted,
     answers: { 303: sentOn('Back to where the login began.') },
     problems: refused,
   },
   refuseAssertion: {
     summary: 'Where a browser asks again for the address of an assertion',
-    tag,
+    ...common,
     answers: {},
     problems: ['method-not-allowed'],
   },
   acceptCode: (provider: string): Contract => ({
     operationId: `acceptCode${capital(provider)}`,
     summary: 'Where an OpenID provider sends the browser back',
-    tag,
+    ...common,
     query: { state: parameter(text), code: parameter(text), iss: parameter(text), error: parameter(text) },
     answers: { 303: sentOn('Back to where the login began.') },
     problems: refused,
   }),
   receiveLogout: {
     summary: 'A SAML provider’s logout, in the address',
-    tag,
+    ...common,
     query: Object.fromEntries(
       ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'].map(name => [
         name,
@@ -77,25 +77,25 @@ export const contracts = {
   },
   receivePostedLogout: {
     summary: 'A SAML provider’s logout, in a form',
-    tag,
+    ...common,
     body: posted,
     answers: { 200: page('What happened.'), 303: sentOn('Back to the provider.') },
     problems: [...refused, 'logout-not-understood'],
   },
   logOutAtProvider: {
     summary: 'The provider’s own logout',
-    tag,
+    ...common,
     answers: { 303: sentOn('To the provider, or to where users are sent.') },
   },
   showLoggedOut: {
     summary: 'Where the browser comes back from that logout',
-    tag,
+    ...common,
     answers: { 303: sentOn('To where users are sent.') },
   },
   acceptLogoutToken: (provider: string): Contract => ({
     operationId: `acceptLogoutToken${capital(provider)}`,
     summary: 'An OpenID provider’s back-channel logout',
-    tag,
+    ...common,
     body: posted,
     answers: { 200: nothing('The sessions have ended.') },
     problems: [...refused, 'logout-not-understood'],
@@ -103,7 +103,7 @@ export const contracts = {
   acceptFrontChannelLogout: (provider: string): Contract => ({
     operationId: `acceptFrontChannelLogout${capital(provider)}`,
     summary: 'An OpenID provider’s front-channel logout',
-    tag,
+    ...common,
     query: { iss: parameter(text), sid: parameter(text, undefined, { required: true }) },
     answers: { 200: page('An empty page, for a frame.') },
     problems: [...refused, 'bad-parameter', 'logout-not-understood'],

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict'
-import { documentFor, validatorAt, validatorIn } from '../support/clients/api-document.ts'
+import {
+  type ApiDocument,
+  documentFor,
+  type JsonSchema,
+  validatorAt,
+  validatorIn,
+} from '../support/clients/api-document.ts'
+import { everything } from '../support/data/every-route.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, type Service, startService } from '../support/service/service.ts'
 
@@ -218,4 +225,58 @@ test('OD4 the reference page and its files come from the service alone', async t
   await first.arrayBuffer()
   assert.equal((await client.get('/api/docs/swagger-ui.css', headers)).status, 304)
   assert.equal((await client.get('/api/docs/package.json')).status, 404)
+})
+
+/** Makes a value that a schema of the document allows, with its required members. */
+function exampleOf(schema: JsonSchema, { components }: ApiDocument): unknown {
+  const of = (one: JsonSchema | undefined) => (one ? exampleOf(one, { components } as ApiDocument) : 'x')
+  if (schema.$ref !== undefined) return of(components.schemas[schema.$ref.split('/').at(-1) ?? ''])
+  if ('const' in schema) return schema.const
+  if (schema.enum) return schema.enum[0]
+  if (schema.anyOf) return of(schema.anyOf[0])
+  const [type] = [schema.type ?? 'object'].flat()
+  if (type === 'array') return [of(schema.items)]
+  if (type === 'integer' || type === 'number') return 1
+  if (type === 'boolean') return true
+  if (type === 'null') return null
+  if (type !== 'object') return examples[schema.format ?? ''] ?? 'x'
+  return Object.fromEntries((schema.required ?? []).map(name => [name, of(schema.properties?.[name])]))
+}
+
+const examples: Readonly<Record<string, string>> = {
+  uuid: '8d2c6c34-9d6e-4f0b-8f3e-1f2f8e6f1a01',
+  email: 'someone@example.org',
+  uri: 'https://example.org/',
+  'date-time': '2026-01-02T03:04:05Z',
+}
+
+/** Bodies that a schema allows: with the required members only, and with each of the others beside them. */
+function bodiesOf(schema: JsonSchema, document: ApiDocument): readonly unknown[] {
+  const whole =
+    schema.$ref === undefined ? schema : document.components.schemas[schema.$ref.split('/').at(-1) ?? '']
+  const least = exampleOf(schema, document)
+  if (!whole?.properties) return [least]
+  const others = Object.entries(whole.properties).filter(([name]) => !whole.required?.includes(name))
+  return [least, ...others.map(([name, one]) => ({ ...(least as object), [name]: exampleOf(one, document) }))]
+}
+
+test('OD1 what a route answers to bodies that the document allows is in the document', async t => {
+  const world = await everything(t)
+  const document = await documentFor(world.admin)
+  let sent = 0
+  for (const { method, url } of world.routes) {
+    const operation = document.paths[url.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+    const schema = operation?.requestBody?.content['application/json']?.schema
+    // A login ends the clients' own sessions; deleting needs no body.
+    if (!schema || url.endsWith('/login') || !['POST', 'PUT', 'PATCH'].includes(method)) continue
+    for (const body of bodiesOf(schema, document))
+      for (const client of [world.service.client(), world.reader]) {
+        const { value } = await client.csrfPair()
+        const headers = { 'content-type': 'application/json', 'x-xsrf-token': value }
+        // The answer is compared with the document when the test ends.
+        await (await client.request(world.at(url), { method, headers, body: JSON.stringify(body) })).text()
+        sent++
+      }
+  }
+  assert.ok(sent > 150, `${sent} requests`)
 })

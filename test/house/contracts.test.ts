@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openApi } from '../../scripts/open-api.ts'
+import { bareOpenApi, openApi } from '../../scripts/open-api.ts'
 import { describedRoutes } from '../../src/http/contract.ts'
 import { problems } from '../../src/http/problems.ts'
 import { recordAnswers } from '../support/contracts/record-answers.ts'
@@ -14,7 +14,19 @@ recordAnswers(app => {
 
 const document = JSON.parse(await openApi()) as {
   readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { readonly operationId: string; readonly description?: string }>>>
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly operationId: string
+            readonly description?: string
+            readonly responses: Readonly<Record<string, unknown>>
+          }
+        >
+      >
+    >
   >
   readonly components: Readonly<Record<'responses' | 'schemas', Readonly<Record<string, unknown>>>>
 }
@@ -53,6 +65,22 @@ test('OD1 every operation and every component has a name of its own, also in cam
 test('OD1 every operation has a description', () => {
   assert.deepEqual(
     operations.filter(({ description = '' }) => !/^\S.*\.$/s.test(description)).map(one => one.operationId),
+    [],
+  )
+})
+
+test('OD1 an operation that is there only if something is configured says so, and lists 404', async () => {
+  const bare = JSON.parse(await bareOpenApi()) as typeof document
+  const isConditional = ({ description = '' }) =>
+    /There only if .+ is configured; otherwise 404\./.test(description)
+  const missing = operations.filter(({ path, method }) => bare.paths[path]?.[method] === undefined)
+  assert.ok(missing.length > 10, `${missing.length} operations`)
+  assert.deepEqual(
+    operations.filter(isConditional).map(({ operationId }) => operationId),
+    missing.map(({ operationId }) => operationId),
+  )
+  assert.deepEqual(
+    missing.filter(({ responses }) => responses['404'] === undefined).map(one => one.operationId),
     [],
   )
 })

@@ -17,35 +17,54 @@ interface Lies {
   readonly verifiesUser?: boolean
   /** Signature counter; by default it grows. */
   readonly counter?: number
+  /** Members of the client data about a frame around the page. */
+  readonly frame?: { readonly crossOrigin?: unknown; readonly topOrigin?: string }
+  /** A public key in COSE, in place of its own. */
+  readonly publicKey?: Buffer
   /** Certificates that vouch for the authenticator in the format of Android, the root last. @param hash of the client data */
   readonly vouchers?: (publicKey: KeyObject, hash: Buffer) => readonly Buffer[]
 }
 
-/** A software authenticator with one passkey, and the browser around it (WebAuthn Level 3): ES256, no attestation. */
+interface Keys {
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+}
+
+/**
+ * A software authenticator with one passkey, and the browser around it (WebAuthn Level 3), without attestation. By default it
+ * signs with ES256.
+ */
 export class Authenticator {
   readonly id = randomBytes(16).toString('base64url')
-  readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  readonly #keys: Keys
   readonly #origin: string
   #handle: string | undefined
   #counter = 0
 
-  constructor(origin: string) {
+  constructor(origin: string, keys: Keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })) {
     this.#origin = origin
+    this.#keys = keys
+  }
+
+  #sign(data: Buffer): Buffer {
+    return sign(
+      this.#keys.privateKey.asymmetricKeyType === 'ed25519' ? null : 'sha256',
+      data,
+      this.#keys.privateKey,
+    )
   }
 
   /** Answers `navigator.credentials.create`. */
   create({ challenge, rp, user }: PublicKey, lies: Lies = {}) {
     this.#handle = user?.id
-    const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' })
-    const bytes = (text: string) => Buffer.from(text, 'base64url')
-    // A COSE key (RFC 9052 §7): an elliptic curve, ES256, P-256, x, y.
-    const key = Buffer.concat([Buffer.from('a5010203262001215820', 'hex'), bytes(x), hex('225820'), bytes(y)])
-    const credential = Buffer.concat([Buffer.alloc(16), hex('0010'), bytes(this.id), key])
+    const key = lies.publicKey ?? coseOf(this.#keys.publicKey)
+    const id = Buffer.from(this.id, 'base64url')
+    const credential = Buffer.concat([Buffer.alloc(16), hex('0010'), id, key])
     const data = Buffer.concat([this.#data(rp?.id ?? '', 0x40, lies), credential])
     const client = this.#clientData('webauthn.create', challenge, lies)
     const clientHash = hash('sha256', client, 'buffer')
     const certificates = lies.vouchers?.(this.#keys.publicKey, clientHash)
-    const signature = sign('sha256', Buffer.concat([data, clientHash]), this.#keys.privateKey)
+    const signature = this.#sign(Buffer.concat([data, clientHash]))
     const statement = certificates
       ? [
           cbor('android-key'),
@@ -76,7 +95,7 @@ export class Authenticator {
     return this.#answer({
       clientDataJSON: client.toString('base64url'),
       authenticatorData: data.toString('base64url'),
-      signature: sign('sha256', signed, this.#keys.privateKey).toString('base64url'),
+      signature: this.#sign(signed).toString('base64url'),
       ...(userHandle === null ? {} : { userHandle }),
     })
   }
@@ -85,8 +104,8 @@ export class Authenticator {
     return { id: this.id, rawId: this.id, type: 'public-key', clientExtensionResults: {}, response }
   }
 
-  #clientData(type: string, challenge: string, { origin = this.#origin }: Lies): Buffer {
-    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
+  #clientData(type: string, challenge: string, { origin = this.#origin, frame }: Lies): Buffer {
+    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...frame }))
   }
 
   /** Authenticator data (§6.1) up to the attested credential. */
@@ -99,11 +118,39 @@ export class Authenticator {
   }
 }
 
+/** A public key in COSE (RFC 9052 §7, RFC 8230 §4): its type, algorithm, curve or modulus, and the rest. */
+export function coseOf(publicKey: KeyObject, algorithm?: string): Buffer {
+  const { kty, crv, x = '', y = '', n = '', e = '' } = publicKey.export({ format: 'jwk' })
+  const bytes = (text: string) => cbor(Buffer.from(text, 'base64url'))
+  if (kty === 'RSA')
+    return Buffer.concat([
+      hex('a4010303'),
+      hex(algorithm ?? '390100'),
+      hex('20'),
+      bytes(n),
+      hex('21'),
+      bytes(e),
+    ])
+  if (kty === 'OKP') return Buffer.concat([hex('a4010103'), hex(algorithm ?? '27'), hex('200621'), bytes(x)])
+  const curve = { 'P-256': '01', 'P-384': '02', 'P-521': '03' }[crv ?? ''] ?? '08'
+  return Buffer.concat([
+    hex('a5010203'),
+    hex(algorithm ?? '26'),
+    hex(`20${curve}21`),
+    bytes(x),
+    hex('22'),
+    bytes(y),
+  ])
+}
+
 const hex = (text: string) => Buffer.from(text, 'hex')
 
 /** A text of less than 24 bytes, or a byte string, in CBOR (RFC 8949 §3.1). */
 const cbor = (value: string | Buffer): Buffer => {
   if (typeof value === 'string')
     return Buffer.concat([Buffer.from([0x60 | value.length]), Buffer.from(value)])
-  return Buffer.concat([Buffer.from([0x59, value.length >> 8, value.length & 0xff]), value])
+  const { length } = value
+  const head =
+    length < 24 ? [0x40 | length] : length < 256 ? [0x58, length] : [0x59, length >> 8, length & 0xff]
+  return Buffer.concat([Buffer.from(head), value])
 }

@@ -41,8 +41,15 @@ export interface App {
   code(steps?: number): string
 }
 
-/** Enrols TOTP with a proof, or the ticket of a login. Its first code is that of the step before. */
-export async function enrolTotp(client: Client, given: object): Promise<Added & App> {
+/**
+ * Enrols TOTP with a proof, or the ticket of a login. Its first code is that of the step before.
+ * @param typed how that code is typed
+ */
+export async function enrolTotp(
+  client: Client,
+  given: object,
+  typed = (code: string) => code,
+): Promise<Added & App> {
   const begun = await asked<{ enrolment: string; uri: string; secret: string }>(
     client,
     `${factorsPath}/enrolments`,
@@ -53,11 +60,11 @@ export async function enrolTotp(client: Client, given: object): Promise<Added & 
   const code = (steps = 0) => app.generate({ timestamp: Date.now() + steps * 30_000 })
   const { enrolment } = begun
   // A step may end before the code of the one before it arrives.
-  const first = await sendJson(client, factorsPath, { enrolment, totp: code(-1) })
+  const first = await sendJson(client, factorsPath, { enrolment, totp: typed(code(-1)) })
   const added =
     first.status === 201
       ? ((await first.json()) as Added)
-      : await asked<Added>(client, factorsPath, { enrolment, totp: code(-1) }, 201)
+      : await asked<Added>(client, factorsPath, { enrolment, totp: typed(code(-1)) }, 201)
   return { ...added, code }
 }
 
