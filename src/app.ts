@@ -3,6 +3,7 @@ import { metricsRoutes } from './admin/metrics/route.ts'
 import { createAdministration } from './admin/wiring.ts'
 import { authenticate } from './authn/authenticate.ts'
 import type { PasswordCost } from './authn/passwords.ts'
+import { networkOf } from './authn/special-groups.ts'
 import { authnRoutes, createAuthentication } from './authn/wiring.ts'
 import type { Config } from './config/config.ts'
 import { builtFolder, consoleRoutes } from './console/routes.ts'
@@ -61,7 +62,8 @@ export async function buildApp(
   const { csrf, keyring, lookAgain, newSessions, offer, onBehalfOf } = authentication
   const { passwords, specialGroups, throttle, tickets, tokens, verifyAccessToken } = authentication
 
-  const app = createServer({ config, addresses, challenge: offer.challenge, csrf, measures })
+  const served = { config, addresses, challenge: offer.challenge, csrf, measures, limits }
+  const app = createServer({ ...served, isProxy: networkOf(config.trustedProxies) })
   const routes = describedRoutes(app)
   const vouching = { identities, log: app.log, newSessions, sessions, specialGroups }
   const working = { limits, measures, threads }
@@ -73,11 +75,7 @@ export async function buildApp(
   const administration = createAdministration(app, managing)
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })
   const files = await openFiles(config.files, repository, measures.bucketRequest)
-  const health = {
-    ping: storage.ping,
-    requireFiles: files.require,
-    loops: limits.loops,
-  }
+  const health = { ping: storage.ping, requireFiles: files.require, loops: limits.loops }
 
   healthRoutes(app, health)
   limits.passwords.measure(measures.queue('passwords'))

@@ -21,7 +21,7 @@ import { keepHouse } from './housekeeping.ts'
 import { drain, listenFailure, reservePort } from './listen.ts'
 import { announce } from './output.ts'
 import { openStore, placeOf, restorePlace } from './store.ts'
-import { spawnWorker, startWorkers } from './workers.ts'
+import { spawnWorker, startWorkers, type Workers } from './workers.ts'
 
 /** `carrel serve`: the service itself. */
 export function serveCommand(): Command {
@@ -55,7 +55,7 @@ export function serveCommand(): Command {
         })
         // The demo is added only once the service listens: a start that fails adds nothing to the store.
         const created = demo ? await (await import('./demo.ts')).createDemo(storage, config.files) : undefined
-        announceReady(config)
+        announceReady(config, service.loops())
         if (served.others > 0) announceOthers(config)
         if (demo) await inviteAdministrator(config, storage)
         // Without it, the first questions only take longer.
@@ -100,10 +100,9 @@ async function checkFiles({ repository }: Storage, { files: place }: Config): Pr
 /** Number of records from which on a question shouldn't wait for a thread to start, which takes 0.1 s. */
 const manyRecords = 1_000_000
 
-interface Service {
+interface Service extends Workers {
   /** The configuration with the number of the port. */
   readonly config: Config
-  close(): Promise<void>
 }
 
 interface Parts {
@@ -121,8 +120,8 @@ async function listen(asked: Config, parts: Parts): Promise<Service> {
     try {
       const reserved = await reservePort(asked, asked.workers > 1)
       release = reserved.release
-      const close = await answer(reserved.config, parts)
-      return { config: reserved.config, close: () => close().finally(release) }
+      const { loops, close } = await answer(reserved.config, parts)
+      return { config: reserved.config, loops, close: () => close().finally(release) }
     } catch (error) {
       release()
       // Another program may have taken the free port that was found; then another one is looked for.
@@ -139,12 +138,8 @@ const maxAttempts = 5
 const graceToEnd = 5_000
 const inTime = (end: Promise<void>) => Promise.race([end, delay(graceToEnd)])
 
-/** @returns a function that answers the requests that have begun, and stops */
-async function answer(config: Config, { storage, ...parts }: Parts) {
-  if (config.workers > 1) {
-    const workers = await startWorkers({ ...parts, config })
-    return workers.close
-  }
+async function answer(config: Config, { storage, ...parts }: Parts): Promise<Workers> {
+  if (config.workers > 1) return startWorkers({ ...parts, config })
   // Imported here, because it takes longer to load than other commands take to run.
   const { buildApp } = await import('../app.ts')
   const app = await buildApp(config, storage, undefined, undefined, parts.shared.threads)
@@ -154,11 +149,17 @@ async function answer(config: Config, { storage, ...parts }: Parts) {
     await app.close()
     throw listenFailure(error, config.host, config.port)
   }
-  return () => drain(app)
+  return { loops: () => ({ running: 1, wanted: 1 }), close: () => drain(app) }
 }
 
-/** Announces the addresses, in one line (D4). People begin with the console's. */
-function announceReady({ baseUrl, console: hasConsole, host, port }: Config): void {
+/**
+ * Announces the addresses, in one line (D4). People begin with the console's. The log also says how many workers
+ * run so far, as `/health/ready` does.
+ */
+function announceReady(
+  { baseUrl, console: hasConsole, host, port }: Config,
+  { running, wanted }: ReturnType<Workers['loops']>,
+): void {
   const address = `${baseUrl}/api`
   const listening = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   const places = hasConsole ? `${baseUrl}/ (API: ${address}, ` : `${address} (`
@@ -166,6 +167,7 @@ function announceReady({ baseUrl, console: hasConsole, host, port }: Config): vo
     ...(hasConsole && { console: `${baseUrl}/` }),
     address,
     listening,
+    ...(running < wanted && { workers: { running, wanted } }),
     msg: 'ready',
   })
 }

@@ -9,7 +9,7 @@ import type { Rows } from '../lib/tally.ts'
 import { answerOver, callsOver, handlerIn } from '../lib/threads/calls.ts'
 import { type QueueHandlers, remoteQueue } from '../lib/threads/queue.ts'
 import type { Limits } from '../model/limits.ts'
-import { joinShared, type Loop, type SharedHandlers } from '../storage/runtime/event-loops.ts'
+import { joinShared, type Loop, partFor, type SharedHandlers } from '../storage/runtime/event-loops.ts'
 import type { Storage } from '../storage/storage.ts'
 import { codeOf, drain, graceToClose } from './listen.ts'
 import { openStore } from './store.ts'
@@ -37,6 +37,8 @@ export interface Start {
   readonly loop: Loop
   readonly config: Config
   readonly numbers: SharedNumbers
+  /** Maximum number of connections of the service. */
+  readonly connections: number
 }
 
 /** Handlers of the main thread, which a loop calls. */
@@ -48,7 +50,7 @@ let drop: (key: string) => void = () => {}
 
 const handlers = {
   /** @returns the code of the error, if the address can't be listened on */
-  async listen({ loop, config, numbers }: Start, port: MessagePort): Promise<unknown> {
+  async listen({ loop, config, numbers, connections }: Start, port: MessagePort): Promise<unknown> {
     const main = callsOver<MainHandlers>(port)
     const { cacheSize } = config
     const { usage } = numbers
@@ -61,6 +63,7 @@ const handlers = {
       directory: remoteQueue(main, 'directory'),
       transfers: createCounter(numbers.transfers, loop.at),
       largePieces: createCounter(numbers.largePieces, loop.at),
+      connections: partFor(loop, connections),
       loops: () => ({
         running: Atomics.load(numbers.running, 0),
         wanted: loop.of,

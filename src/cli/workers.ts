@@ -4,11 +4,12 @@ import type { Config } from '../config/config.ts'
 import { shareLog } from '../http/log.ts'
 import { StoreUnavailable } from '../lib/errors.ts'
 import { programFile } from '../lib/own-files.ts'
+import { isOutOfDescriptors } from '../lib/system-errors.ts'
 import { createRows } from '../lib/tally.ts'
 import { answerOver, callsOver, handlerIn } from '../lib/threads/calls.ts'
 import { shareQueues } from '../lib/threads/queue.ts'
 import { loaderOf } from '../lib/threads/thread.ts'
-import { createLoginQueues, type LoginQueues } from '../model/limits.ts'
+import { connectionsFor, createLoginQueues, type LoginQueues } from '../model/limits.ts'
 import type { OwnShared } from '../storage/runtime/event-loops.ts'
 import { graceToClose, graceToFinish, listenFailure } from './listen.ts'
 import { announce } from './output.ts'
@@ -17,8 +18,8 @@ import type { SharedNumbers, Start, WorkerHandlers } from './worker.ts'
 /** Number of ended workers within `endsWithin` ms that ends the service. */
 const maxEnds = 3
 const endsWithin = 60_000
-/** Time in ms before a worker is started again that found no store. */
-const untilStoreIsAskedAgain = 1_000
+/** Time in ms before a worker is started again that found no store, or no descriptor. */
+const untilStartedAgain = 1_000
 /**
  * Memory for young objects in MB. Most of a request's objects are garbage once it is answered; more would
  * cost 4 MB in each idle worker.
@@ -26,6 +27,8 @@ const untilStoreIsAskedAgain = 1_000
 const maxYoungGenerationSizeMb = 4
 
 export interface Workers {
+  /** Returns the number of workers that listen, and the number there should be. */
+  loops(): { readonly running: number; readonly wanted: number }
   /** Answers the requests that have begun, then ends the threads. */
   close(): Promise<void>
 }
@@ -70,13 +73,14 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     usage: shared.usage,
   }
   const queues = createLoginQueues(config)
+  const connections = connectionsFor(count)
   const running: RunningWorker[] = []
   let ends: number[] = []
   let isClosing = false
 
   function start(at: number): RunningWorker {
     const worker = spawned.pop() ?? spawnWorker()
-    const one = startWorker(worker, { config, loop: { at, of: count }, numbers, shared, queues })
+    const one = startWorker(worker, { config, connections, loop: { at, of: count }, numbers, shared, queues })
     running[at] = one
     return one
   }
@@ -85,10 +89,10 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
   function watch(at: number, { ended }: RunningWorker): void {
     void ended.then(async reason => {
       if (isClosing) return
-      // The worker found no store, which is no fault of its own. The others wait for the store, too.
-      if (reason instanceof StoreUnavailable) {
+      // The worker found no store, or no descriptor is left, which is no fault of its own: the others wait, too.
+      if (reason instanceof StoreUnavailable || isOutOfDescriptors(reason)) {
         announceEnd(reason)
-        await delay(untilStoreIsAskedAgain, undefined, { ref: false })
+        await delay(untilStartedAgain, undefined, { ref: false })
         if (!isClosing) watch(at, start(at))
         return
       }
@@ -118,6 +122,7 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
   // longer.
   for (let at = 0; at < count; at++) watch(at, at === 0 ? first : start(at))
   return {
+    loops: () => ({ running: Atomics.load(numbers.running, 0), wanted: count }),
     close: async () => {
       isClosing = true
       await Promise.all(running.map(one => one.close()))

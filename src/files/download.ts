@@ -52,8 +52,6 @@ interface Leases {
 /** Time in ms after which a client that reads nothing is disconnected; it may resume the download. */
 const stallTimeout = 120_000
 
-const outOfDescriptors: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
-
 interface Sending {
   readonly bitstream: Bitstream
   readonly caller: Caller
@@ -98,13 +96,7 @@ export function contentRoutes(
 
   /** @throws Error if the file is missing or has another size, which is a fault of the service */
   async function openFile({ sha256, size }: Bitstream, first: ByteRange | undefined): Promise<Opened> {
-    const file = await files.open(sha256, first).catch(error => {
-      if (!outOfDescriptors.has(error.code)) throw error
-      throw new Problem('busy', 'Too many files are open. Retry in a moment.', {
-        headers: { 'retry-after': '5' },
-        cause: error,
-      })
-    })
+    const file = await files.open(sha256, first)
     if (!file) throw new Error(`the content ${sha256} is missing; \`carrel files verify\` lists all that are`)
     if (file.size === size) return file
     await file.close()

@@ -4,10 +4,12 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { FilesUnavailable, PlanRefused, StoreUnavailable } from '../lib/errors.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
+import { isOutOfDescriptors } from '../lib/system-errors.ts'
 import { hideAccessTokens } from '../model/access-tokens.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { mayBeSlow } from './body-pieces.ts'
 import { responseOn } from './connection.ts'
+import { tooManyConnections } from './connections.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
 
@@ -24,7 +26,7 @@ export function answerProblems({ addresses, challenge }: Parts) {
     const path = pathOf(request.originalUrl)
     let members = problem.members
     // An error after the client has disconnected is not a fault of the service.
-    if (problem.status >= 500 && !notOurFault.has(problem.code) && !request.raw.socket.destroyed) {
+    if (isToBeLogged(problem) && !request.raw.socket.destroyed) {
       const id = randomUUID()
       if (problem.code === 'internal-error') members = { ...members, id }
       const shown = hideAccessTokens(path)
@@ -56,6 +58,18 @@ const notOurFault: ReadonlySet<string> = new Set<ProblemCode>([
   'no-room',
   'provider-unavailable',
 ])
+
+/** Interval in ms at which a lack of descriptors is logged. It hits many requests alike. */
+const logAgainAfter = 60_000
+let lackLogged = Number.NEGATIVE_INFINITY
+
+function isToBeLogged({ status, code, cause }: Problem): boolean {
+  if (!isOutOfDescriptors(cause)) return status >= 500 && !notOurFault.has(code)
+  const now = performance.now()
+  if (now - lackLogged < logAgainAfter) return false
+  lackLogged = now
+  return true
+}
 
 /** The body of an error page for a browser: what happened, and links that lead on. */
 function pageOf({ code, message }: Problem, { begin, back, home, id }: Problem['members']): string {
@@ -128,6 +142,7 @@ export function answerClientErrors({ addresses, headers, requestTimeout }: Clien
     const body = JSON.stringify({ ...bodyOf(problem, addresses), path: '' })
     const lines = Object.entries({
       ...headers,
+      ...problem.headers,
       'content-type': mediaType,
       'content-length': Buffer.byteLength(body),
       connection: 'close',
@@ -146,11 +161,20 @@ function clientProblem(code: string | undefined, requestTimeout: number): Proble
     return new Problem('request-timeout', `The request did not arrive within ${requestTimeout} s.`)
   if (code === 'HPE_HEADER_OVERFLOW')
     return new Problem('headers-too-large', 'The headers are larger than 64 kB.')
+  if (code === tooManyConnections)
+    return new Problem('busy', 'Too many connections are open. Retry in a moment.', {
+      headers: { 'retry-after': '5' },
+    })
   return new Problem('bad-request', 'The request is not well-formed HTTP.')
 }
 
 /** Translates errors of the framework and of the store into problems. */
 function translate(error: unknown): Problem {
+  if (isOutOfDescriptors(error))
+    return new Problem('busy', 'Too many files are open. Retry in a moment.', {
+      headers: { 'retry-after': '5' },
+      cause: error,
+    })
   if (error instanceof Overloaded)
     return new Problem('busy', error.message, { headers: { 'retry-after': '5' } })
   if (error instanceof FilesUnavailable)

@@ -1,12 +1,14 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { hideAccessTokens } from '../model/access-tokens.ts'
+import type { Limits } from '../model/limits.ts'
 import type { Measures, RouteMeasures } from '../model/measures.ts'
 import { smallBody, takenBody } from './access.ts'
 import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
 import { endIdle } from './connection.ts'
+import { boundConnections, type Connections } from './connections.ts'
 import type { Csrf } from './csrf.ts'
 import { createLog } from './log.ts'
 import { refuseUnrouted } from './method-not-allowed.ts'
@@ -36,13 +38,24 @@ interface Parts {
   readonly challenge: () => string
   readonly csrf: Csrf
   readonly measures: Measures
+  readonly limits: Pick<Limits, 'connections'>
+  /** True for the addresses of trusted proxies. */
+  readonly isProxy: (address: string) => boolean
 }
 
 /**
  * Creates a server without routes: its limits, the checks that every request passes first, body parsing, and
  * error responses.
  */
-export function createServer({ config, addresses, challenge, csrf, measures }: Parts): FastifyInstance {
+export function createServer({
+  config,
+  addresses,
+  challenge,
+  csrf,
+  measures,
+  limits,
+  isProxy,
+}: Parts): FastifyInstance {
   const answer = answerProblems({ addresses, challenge })
   const headers = securityHeaders(config)
   const admit = createAdmission({ config, csrf, headers })
@@ -51,6 +64,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
   const connectionsCheckingInterval = Math.ceil(patience * timeoutChecks)
   const requestTimeout = patience - connectionsCheckingInterval
 
+  const answerBare = answerClientErrors({ addresses, headers, requestTimeout: config.requestTimeout })
   const log = createLog(config.logLevel)
   const app = Fastify({
     bodyLimit,
@@ -62,6 +76,8 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
       maxHeaderSize: headerLimit,
       // Node would answer a request without Host with an empty 400; ours says why.
       requireHostHeader: false,
+      // Node compares the next one with its own default, 300 s, unless both are here.
+      requestTimeout,
       // Node swaps the two if this one is longer, as its default is, and the body would get that time.
       headersTimeout: requestTimeout,
       connectionsCheckingInterval,
@@ -78,7 +94,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     // The framework would log whole addresses; the hook below logs the path.
     logController: new LogController({ disableRequestLogging: true }),
-    clientErrorHandler: answerClientErrors({ addresses, headers, requestTimeout: config.requestTimeout }),
+    clientErrorHandler: answerBare,
     // While the service stops, requests on open connections are still answered (D4).
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
@@ -93,7 +109,13 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
   app.log = log
   app.server.on('timeout', endIdle)
   const refuse = refuseUnrouted(app, addresses)
-  const count = countRequests(app, measures)
+  const connections = boundConnections(app.server, {
+    max: limits.connections,
+    isProxy,
+    answer: answerBare,
+    measures: measures.connections,
+  })
+  const count = countRequests(app, measures, connections)
   /** The framework would check a logger that it is given for each request. */
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
     request.log = log
@@ -160,6 +182,7 @@ declare module 'fastify' {
 function countRequests(
   app: FastifyInstance,
   measures: Measures,
+  connections: Connections,
 ): (request: FastifyRequest, reply: FastifyReply) => void {
   app.addHook('onRoute', route => {
     route.config = { ...route.config, measures: measures.route(route.url, String(route.method)) }
@@ -169,9 +192,12 @@ function countRequests(
     const { open, duration, answered } =
       request.routeOptions.config?.measures?.() ?? measures.unrouted(request.method)
     const begin = performance.now()
+    const { socket } = request.raw
     open.change(1)
+    connections.begin(socket)
     raw.on('close', () => {
       open.change(-1)
+      connections.end(socket)
       duration.observe((performance.now() - begin) / 1000)
       const status = raw.headersSent ? raw.statusCode : 0
       answered[Math.floor(status / 100)]?.add()

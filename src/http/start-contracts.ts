@@ -30,7 +30,7 @@ export const contracts = {
         ),
       ),
     },
-    problems: ['store-unavailable', 'files-unavailable'],
+    problems: ['store-unavailable', 'files-unavailable', 'busy'],
   },
   listProblems: {
     summary: 'All problems that there are',

@@ -15,6 +15,9 @@ export class StoreUnavailable extends OperatorError {}
 /** The place of files can't be reached or used for the moment. Nothing was partly done. */
 export class FilesUnavailable extends StoreUnavailable {}
 
+/** This process, or the machine, can open no more files. It passes by itself. */
+export class OutOfDescriptors extends StoreUnavailable {}
+
 /** The place of files refuses its settings, such as credentials or a region. */
 export class MisconfiguredFiles extends FilesUnavailable {}
 

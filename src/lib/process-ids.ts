@@ -1,6 +1,7 @@
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isOutOfDescriptors } from './system-errors.ts'
 
 /**
  * Returns a name for the running program by which others on the same machine can tell that it has
@@ -56,7 +57,9 @@ function begunAt(pid: number): string | null {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The program's name is in parentheses, and may itself contain spaces and parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
-  } catch {
+  } catch (error) {
+    // A program whose file can't be opened for now must not pass for one that has ended.
+    if (isOutOfDescriptors(error)) throw error
     return null
   }
 }

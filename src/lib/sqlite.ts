@@ -1,7 +1,9 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
 import type { AggregateOptions, DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { RecentlyUsed } from './memo.ts'
+import { systemReason } from './system-errors.ts'
 
 /** The SQLite driver, which only this file uses. A connection keeps its most recently used statements. */
 export type Value = SQLInputValue
@@ -201,6 +203,18 @@ const reasons = new Map([
   [26, 'the file is not a database; restore it from a backup'],
 ])
 
+const cantOpen = 14
+
+/** SQLite doesn't say why it can't open a file. @returns the system's error if no file can be opened */
+function lackOfDescriptors(): unknown {
+  try {
+    closeSync(openSync(devNull, 'r'))
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
 /** Translates the driver's errors. No other code does so. */
 function translateErrors<T>(work: () => T, unavailable: Unavailable): T {
   try {
@@ -211,6 +225,8 @@ function translateErrors<T>(work: () => T, unavailable: Unavailable): T {
       code === 'ERR_INVALID_STATE'
         ? 'the store is closed'
         : (reasons.get(Number(errcode)) ?? reasons.get(Number(errcode) & 0xff))
+    const lack = Number(errcode) === cantOpen ? lackOfDescriptors() : undefined
+    if (lack !== undefined) throw unavailable(systemReason(lack) ?? String(lack), lack)
     if (reason !== undefined) throw unavailable(reason, error)
     throw error
   }

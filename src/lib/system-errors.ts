@@ -1,3 +1,5 @@
+import { OutOfDescriptors } from './errors.ts'
+
 /** Meanings of errors of the operating system (errno(3)), for those that an operator can act on. */
 const meanings: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
@@ -27,6 +29,22 @@ export function systemReason(error: unknown): string | undefined {
   const { code, syscall } = error as NodeJS.ErrnoException
   const meaning = code === undefined || syscall === undefined ? undefined : meanings[code]
   return meaning === undefined ? undefined : `${meaning} (${code})`
+}
+
+/**
+ * True if the error, or one that caused it, says that this process or the machine can open no more files.
+ * Starting a thread has no system call in its error, only the code in its message.
+ */
+export function isOutOfDescriptors(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { cause, code, message } = error as NodeJS.ErrnoException
+  return (
+    error instanceof OutOfDescriptors ||
+    code === 'EMFILE' ||
+    code === 'ENFILE' ||
+    (code === 'ERR_WORKER_INIT_FAILED' && /\bE[MN]FILE\b/.test(message)) ||
+    isOutOfDescriptors(cause)
+  )
 }
 
 /** True if the error says that a file, or a folder in its path, does not exist. */

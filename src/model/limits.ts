@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Counter, createCounter } from '../lib/counter.ts'
 import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
 import { createRows, type QueueMeasures, type Rows } from '../lib/tally.ts'
@@ -8,6 +9,8 @@ export interface Limits extends LoginQueues {
   readonly transfers: Counter
   /** Large pieces of files in memory. */
   readonly largePieces: Counter
+  /** Maximum number of connections of clients to this event loop. */
+  readonly connections: number
   /** Returns the number of event loops that answer, and the number there should be. */
   readonly loops: () => Loops
   /** Shared memory in which the event loops count for monitoring. */
@@ -77,11 +80,36 @@ export function createLoginQueues({
   }
 }
 
+/** Descriptors of a service without clients, and of each of its event loops while they start. */
+const [ownDescriptors, loopDescriptors] = [64, 32]
+/** Maximum number of connections of a service, however many descriptors it may have: each takes memory, too. */
+const maxConnections = 16_384
+
+/**
+ * Returns the number of connections that a service takes. It leaves each connection a second descriptor, for the
+ * file that it sends or receives.
+ */
+export function connectionsFor(loops: number): number {
+  const free = descriptorLimit() - ownDescriptors - loops * loopDescriptors
+  return Math.min(maxConnections, Math.max(8 * loops, Math.floor(free / 2)))
+}
+
+/** Returns the process's limit of descriptors, which only Linux tells (proc(5)). Node has raised it as far as it may. */
+function descriptorLimit(): number {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1]
+    return limit === undefined ? Number.POSITIVE_INFINITY : Number(limit)
+  } catch {
+    return 4_096
+  }
+}
+
 /** The limits of a service with one event loop. */
 export const ownLimits = (config: PasswordLimits): Limits => ({
   ...createLoginQueues(config),
   transfers: createCounter(),
   largePieces: createCounter(),
+  connections: connectionsFor(1),
   loops: () => ({ running: 1, wanted: 1, replaced: 0 }),
   rows: { ...createRows(), own: 0 },
 })

@@ -21,8 +21,17 @@ export interface Measures {
   loginThrottled(method: LoginMethod): void
   tokenRefused(kind: RefusedKind, reason: RefusalReason): void
   queue(name: Queue): QueueMeasures
+  readonly connections: ConnectionMeasures
   /** Counts a request to a bucket that has ended. */
   bucketRequest(operation: BucketOperation, outcome: Outcome): void
+}
+
+export interface ConnectionMeasures {
+  readonly open: Gauge
+  readonly max: Gauge
+  /** Connections that were refused, or ended for another, because too many were open. */
+  readonly refused: Count
+  readonly ended: Count
 }
 
 const bucketOperations = ['read', 'write', 'list', 'delete'] as const
@@ -126,6 +135,17 @@ export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Way
     'Tasks refused because the queue was full or their turn did not come in time.',
   )
 
+  const limited = tally.counter(
+    'carrel_connections_limited_total',
+    'Connections that were refused, or ended for another, because too many were open.',
+  )
+  const connections: ConnectionMeasures = {
+    open: tally.gauge('carrel_connections_open', 'Connections of clients.').with({}),
+    max: tally.gauge('carrel_connections_max', 'How many connections of clients there may be.').with({}),
+    refused: limited.with({ outcome: 'refused' }),
+    ended: limited.with({ outcome: 'ended' }),
+  }
+
   const toBucket = tally.counter(
     'carrel_bucket_requests_total',
     'Requests to the bucket of files, each with its repetitions.',
@@ -159,6 +179,7 @@ export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Way
   const unrouted = new Map(methods.map(method => [method, measuresOf('other', method)]))
 
   return {
+    connections,
     // Routes beyond the room of the tally, such as those of very many identity
     // providers, are counted together.
     route: (url, method) =>

@@ -128,6 +128,13 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(served.output.stderr, '')
   })
 
+  testOn('sqlite', 'D4 the line with the address says that not all workers run yet', async t => {
+    const env = { CARREL_WORKERS: '3' }
+    const served = await serve(t, temporaryFolder(t), { env, waitsForWorkers: false })
+    assert.deepEqual(linesOf(served)[0]?.workers, { running: 1, wanted: 3 })
+    assert.equal(await served.stop(), 0)
+  })
+
   testOn('sqlite', 'D4 on a terminal serve says the same in sentences', async t => {
     const dataFolder = temporaryFolder(t)
     const program = [process.execPath, '--import', onTerminal, entry] as const

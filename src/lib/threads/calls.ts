@@ -1,8 +1,9 @@
 import type { EventEmitter } from 'node:events'
 import { MessagePort, type Transferable, type Worker } from 'node:worker_threads'
-import { StoreUnavailable, TooMuch } from '../errors.ts'
+import { OutOfDescriptors, StoreUnavailable, TooMuch } from '../errors.ts'
 import { Overloaded } from '../fair-queue.ts'
 import { countSharedIn } from '../memory.ts'
+import { isOutOfDescriptors } from '../system-errors.ts'
 
 /**
  * Handlers of calls between threads over a port. Calls are typed by the handlers of the side that answers.
@@ -22,6 +23,7 @@ type Reply =
 
 /** Errors that a caller has to tell apart. */
 const errors = {
+  'out of descriptors': OutOfDescriptors,
   unavailable: StoreUnavailable,
   overloaded: Overloaded,
   'too much': TooMuch,
@@ -30,7 +32,9 @@ const errors = {
 type ErrorKind = keyof typeof errors
 
 const kindOf = (error: unknown): ErrorKind =>
-  (Object.keys(errors) as ErrorKind[]).find(kind => error instanceof errors[kind]) ?? 'error'
+  isOutOfDescriptors(error)
+    ? 'out of descriptors'
+    : ((Object.keys(errors) as ErrorKind[]).find(kind => error instanceof errors[kind]) ?? 'error')
 
 export interface Calls<H extends Handlers> {
   /** Ports among the arguments are transferred. */

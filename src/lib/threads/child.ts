@@ -127,6 +127,8 @@ function outcomeOf<Job>(
       if (outcome) resolve(outcome)
       else reject(new StoreUnavailable(`${name} ended before it was done (${how})${consequence}`))
     })
+    // A process that can't be started has no channel; the listener above gets the reason.
+    if (child.pid === undefined) return
     try {
       tell(child, { job })
     } catch (error) {

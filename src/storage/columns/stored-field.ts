@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { readAt } from '../../lib/files-at.ts'
-import { systemReason } from '../../lib/system-errors.ts'
+import { isOutOfDescriptors, systemReason } from '../../lib/system-errors.ts'
 
 /**
  * Facts about a field of a version, in a file beside it (docs/decisions/0070): the rank of each record,
@@ -204,7 +204,9 @@ export function readHeader(kind: string, path: string): readonly number[] | unde
       header.readDoubleLE(lineLength + 8 * at),
     )
     return mark === markOf(path) && size === fstatSync(descriptor).size ? numbers : undefined
-  } catch {
+  } catch (error) {
+    // The file would be made again.
+    if (isOutOfDescriptors(error)) throw error
     return undefined
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)

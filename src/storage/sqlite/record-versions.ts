@@ -3,10 +3,10 @@ import { closeSync, openSync, readSync, renameSync, rmSync, statSync } from 'nod
 import { basename, dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { syncToDisk } from '../../lib/durable-names.ts'
-import { StoreUnavailable } from '../../lib/errors.ts'
+import { OutOfDescriptors, StoreUnavailable } from '../../lib/errors.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
 import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
-import { systemReason } from '../../lib/system-errors.ts'
+import { isOutOfDescriptors, systemReason } from '../../lib/system-errors.ts'
 import type { NewEntity, NewRecords, Revision } from '../entities.ts'
 import { type Database, openDatabase } from './driver.ts'
 
@@ -274,6 +274,7 @@ function requireRecordFile(file: string): void {
       closeSync(descriptor)
     }
   } catch (cause) {
+    if (isOutOfDescriptors(cause)) throw new OutOfDescriptors(String(systemReason(cause)), { cause })
     throw unreadable(file, `can't be read: ${systemReason(cause) ?? String(cause)}`, cause)
   }
   const page = header.readUInt16BE(16)

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, openSync } from 'node:fs'
 import { type Answered, recordAnswers } from './record-answers.ts'
 
 /**
@@ -10,12 +10,15 @@ const file = process.env.RECORDED_ANSWERS
 const maxAlike = 20
 const alike = new Map<string, number>()
 
-if (file !== undefined)
+// Opened at once: a service may have no descriptors left when it answers.
+const descriptor = file === undefined ? undefined : openSync(file, 'a')
+
+if (descriptor !== undefined)
   recordAnswers(() => answered => {
     const kind = `${answered.method} ${answered.route ?? answered.path.slice(0, 100)} ${answered.status}`
     const count = alike.get(kind) ?? 0
     alike.set(kind, count + 1)
     if (count >= maxAlike) return
     const line: Answered = { ...answered, path: answered.path.slice(0, 2_000) }
-    appendFileSync(file, `${JSON.stringify(line)}\n`)
+    appendFileSync(descriptor, `${JSON.stringify(line)}\n`)
   })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -64,7 +64,7 @@ export function endings(t: TestContext): Ends {
   const file = join(folder, 'ends.cjs')
   writeFileSync(
     file,
-    `const { existsSync, readFileSync, unlinkSync } = require('node:fs')
+    `const { existsSync, readlinkSync, unlinkSync } = require('node:fs')
      const { Server } = require('node:net')
      const { isMainThread } = require('node:worker_threads')
      const { listen } = Server.prototype
@@ -74,7 +74,7 @@ export function endings(t: TestContext): Ends {
        setInterval(() => {
          let how
          // Only one thread removes it; of rmSync, several could think that they did.
-         try { how = readFileSync(${JSON.stringify(order)}, 'utf8'); unlinkSync(${JSON.stringify(order)}) } catch { return }
+         try { how = readlinkSync(${JSON.stringify(order)}); unlinkSync(${JSON.stringify(order)}) } catch { return }
          if (how === 'stall') return waitWhile(() => !existsSync(${JSON.stringify(released)}))
          if (how === 'throw') throw new Error('ended by a test')
          const kept = []
@@ -85,10 +85,12 @@ export function endings(t: TestContext): Ends {
      }`,
   )
   async function begin(how: string): Promise<void> {
-    writeFileSync(`${order}.new`, how)
-    // Renamed, so that a thread never reads half of it.
-    renameSync(`${order}.new`, order)
-    await until(`a worker that takes the order to ${how}`, () => !existsSync(order))
+    // A link can be read without a descriptor.
+    symlinkSync(how, order)
+    await until(
+      `a worker that takes the order to ${how}`,
+      () => lstatSync(order, { throwIfNoEntry: false }) === undefined,
+    )
   }
   return {
     env: { NODE_OPTIONS: `--require=${file} --max-old-space-size=96` },

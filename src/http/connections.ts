@@ -1,0 +1,154 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { clientAddress, siteOf } from '../lib/addresses.ts'
+import type { ConnectionMeasures } from '../model/measures.ts'
+
+interface Parts {
+  /** Maximum number of connections of this event loop. */
+  readonly max: number
+  /** True for the addresses of trusted proxies. */
+  readonly isProxy: (address: string) => boolean
+  /** Answers a connection that is refused, with a problem of this code, and closes it. */
+  readonly answer: (error: NodeJS.ErrnoException, socket: Socket) => void
+  readonly measures: ConnectionMeasures
+}
+
+export interface Connections {
+  /** Notes that a request on the connection has begun, or that it has been answered. */
+  begin(socket: Socket): void
+  end(socket: Socket): void
+}
+
+interface Connection {
+  readonly socket: Socket
+  readonly network: Network
+  /** Requests that have begun and aren't answered. */
+  requests: number
+}
+
+interface Network {
+  readonly name: string
+  readonly isProxy: boolean
+  /** The newest is last. */
+  readonly all: Set<Connection>
+  /** Connections without a request under way; the one that has been idle longest is first. */
+  readonly idle: Set<Connection>
+}
+
+/** Maximum number of refused connections that are kept until their request arrives, and that time in ms. */
+const maxRefused = 16
+const patienceWithRefused = 1_000
+/** The code of the error for `answer`. */
+export const tooManyConnections = 'CARREL_TOO_MANY_CONNECTIONS'
+
+/**
+ * Bounds the connections of a server, so that descriptors are left for everything else (docs/decisions/0085). When
+ * all places are taken, an idle connection gives way to a new one, of the network that has the most. If none is
+ * idle, the newest of that network gives way, unless the newcomer's own would then have more. A network has at
+ * most half of the places; clients of a trusted proxy share its connections, so none of this is about those.
+ */
+export function boundConnections(server: Server, { max, isProxy, answer, measures }: Parts): Connections {
+  const maxOfOne = Math.max(1, Math.floor(max / 2))
+  const networks = new Map<string, Network>()
+  const known = new Map<Socket, Connection>()
+  let refused = 0
+  measures.max.set(max)
+
+  function networkOf(socket: Socket): Network {
+    const address = clientAddress(socket.remoteAddress ?? '')
+    const isOfProxy = address !== null && isProxy(address)
+    const name = isOfProxy ? 'proxies' : siteOf(address)
+    return networks.get(name) ?? { name, isProxy: isOfProxy, all: new Set(), idle: new Set() }
+  }
+
+  /** Returns the network that has the most connections; proxies come last. */
+  function largest(suits: (network: Network) => boolean): Network | undefined {
+    let found: Network | undefined
+    for (const one of networks.values())
+      if (suits(one) && (!found || found.isProxy || (!one.isProxy && one.all.size > found.all.size)))
+        found = one
+    return found
+  }
+
+  function close(connection: Connection | undefined): boolean {
+    if (!connection) return false
+    measures.ended.add()
+    // A broken answer must not look complete.
+    if (connection.requests > 0) connection.socket.resetAndDestroy()
+    else connection.socket.destroy()
+    remove(connection)
+    return true
+  }
+
+  function hasRoom(own: Network): boolean {
+    if (!own.isProxy && own.all.size >= maxOfOne) return close(firstOf(own.idle))
+    if (known.size < max) return true
+    const idle = largest(one => one.idle.size > 0)
+    if (idle) return close(firstOf(idle.idle))
+    const others = largest(one => !one.isProxy)
+    const least = own.isProxy ? 0 : own.all.size + 1
+    return others !== undefined && others.all.size > least && close([...others.all].at(-1))
+  }
+
+  function add(socket: Socket, network: Network): void {
+    const connection: Connection = { socket, network, requests: 0 }
+    networks.set(network.name, network)
+    network.all.add(connection)
+    network.idle.add(connection)
+    known.set(socket, connection)
+    measures.open.change(1)
+    socket.once('close', () => remove(connection))
+  }
+
+  function remove(connection: Connection): void {
+    const { socket, network } = connection
+    if (!known.delete(socket)) return
+    measures.open.change(-1)
+    network.all.delete(connection)
+    network.idle.delete(connection)
+    if (network.all.size === 0) networks.delete(network.name)
+  }
+
+  function refuse(socket: Socket): void {
+    measures.refused.add()
+    socket.on('error', () => {})
+    if (refused >= maxRefused) {
+      socket.destroy()
+      return
+    }
+    refused++
+    const late = setTimeout(() => socket.destroy(), patienceWithRefused).unref()
+    socket.once('close', () => {
+      refused--
+      clearTimeout(late)
+    })
+    // An answer that comes before its request confuses clients.
+    socket.once('data', () => {
+      clearTimeout(late)
+      answer(Object.assign(new Error(tooManyConnections), { code: tooManyConnections }), socket)
+    })
+  }
+
+  const serve = server.listeners('connection') as ((socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    const network = networkOf(socket)
+    if (!hasRoom(network)) return refuse(socket)
+    add(socket, network)
+    for (const listener of serve) listener.call(server, socket)
+  })
+
+  return {
+    begin: socket => {
+      const connection = known.get(socket)
+      if (connection && connection.requests++ === 0) connection.network.idle.delete(connection)
+    },
+    end: socket => {
+      const connection = known.get(socket)
+      if (connection && --connection.requests === 0) connection.network.idle.add(connection)
+    },
+  }
+}
+
+const firstOf = (connections: ReadonlySet<Connection>): Connection | undefined =>
+  connections.values().next().value
