@@ -59,8 +59,8 @@ export async function buildApp(
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
   const authentication = await createAuthentication({ config, limits, measures, passwordCost, storage, ways })
-  const { csrf, keyring, lookAgain, newSessions, offer, onBehalfOf } = authentication
-  const { passwords, specialGroups, throttle, tickets, tokens, verifyAccessToken } = authentication
+  const { csrf, keyring, lookAgain, newSessions, offer } = authentication
+  const { passwords, specialGroups, throttle, tickets, tokens } = authentication
 
   const served = { config, addresses, challenge: offer.challenge, csrf, measures, limits }
   const app = createServer({ ...served, isProxy: networkOf(config.trustedProxies) })
@@ -88,10 +88,7 @@ export async function buildApp(
   await app.register(async inside => {
     const password = config.loginMethods.includes(passwordMethod)
     const shown = { addresses, asksAgreement: config.endUserAgreement, config }
-    inside.addHook(
-      'onRequest',
-      authenticate({ measures, onBehalfOf, people, sessions, specialGroups, tokens, verifyAccessToken }),
-    )
+    inside.addHook('onRequest', authenticate({ ...authentication, config, measures, people, sessions }))
     guardRoutes(inside)
     lookAgain.guard(inside)
     await inside.register(

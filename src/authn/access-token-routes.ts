@@ -74,7 +74,7 @@ export function accessTokenRoutes(
           'access-denied',
           'This service has no access tokens (CARREL_ACCESS_TOKEN_LIFETIME is 0).',
         )
-      await factorParts.secondFactor.requireForTokens(caller)
+      factorParts.secondFactor.requireForTokens(caller)
       const now = clock.now()
       const wanted = await readToken(jsonBody(request), { now, longest: config.accessTokenLifetime * 1000 })
       const { id, token, hash } = newAccessToken()

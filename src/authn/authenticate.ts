@@ -7,6 +7,7 @@ import { clientAddress } from '../lib/addresses.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { type Grant, isAccessToken } from '../model/access-tokens.ts'
 import type { Acting, Authenticated, Caller } from '../model/caller.ts'
+import type { FactorPolicy } from '../model/factors.ts'
 import type { Measures } from '../model/measures.ts'
 import { isAllowed } from '../model/sessions.ts'
 import type { People } from '../storage/people.ts'
@@ -26,10 +27,13 @@ declare module 'fastify' {
     takesBareToken?: boolean
     /** True if the route ends the session, so that an alert keeps no token out (T4). */
     endsSession?: boolean
+    /** True if the route itself says what a session lacks that everybody must have (L17). */
+    refreshes?: boolean
   }
 }
 
 interface Parts extends Verifying {
+  readonly config: Pick<FactorPolicy, 'secondFactor'>
   readonly people: People
   readonly sessions: Sessions
   readonly measures: Pick<Measures, 'tokenRefused'>
@@ -46,7 +50,8 @@ interface Verifying {
  * @returns a hook that sets `request.caller`; without a valid token, the caller is anonymous, which is no
  *   error
  */
-export function authenticate({ people, sessions, measures, specialGroups, onBehalfOf, ...verifying }: Parts) {
+export function authenticate({ config, people, sessions, measures, ...parts }: Parts) {
+  const { specialGroups, onBehalfOf, ...verifying } = parts
   /**
    * True if a system-wide alert keeps the token out. A logout still ends the session: its token must not be
    * valid again when the alert is gone (T4).
@@ -79,11 +84,13 @@ export function authenticate({ people, sessions, measures, specialGroups, onBeha
   ): Awaitable<Caller> {
     const admitted = found?.grant ? admittedProgram(request, found.grant, found) : found
     const verified = admitted && isKeptOut(admitted, request) ? undefined : admitted
-    const caller: Awaitable<Caller> = verified
-      ? callerOf(people, verified, ipGroups)
-      : ipGroups.length === 0
-        ? nobody
-        : { kind: 'anonymous', specialGroups: ipGroups }
+    const lacks = verified && missesAll(config, verified, request) ? verified.lacks : undefined
+    const caller: Awaitable<Caller> =
+      verified && !lacks
+        ? callerOf(people, verified, ipGroups)
+        : ipGroups.length === 0 && !lacks
+          ? nobody
+          : { kind: 'anonymous', specialGroups: ipGroups, ...(lacks && { lacks }) }
     if (request.headers['x-on-behalf-of'] === undefined && !(caller instanceof Promise))
       return caller.kind === 'acting' ? shown(caller, reply) : caller
     return onBehalf(request, reply, caller, ipGroups)
@@ -116,6 +123,17 @@ export function authenticate({ people, sessions, measures, specialGroups, onBeha
     else goOn(caller)
   }
 }
+
+/** True if the session lacks what is demanded of everybody: its caller is then anonymous (L17). */
+const missesAll = (
+  { secondFactor }: Pick<FactorPolicy, 'secondFactor'>,
+  { lacks }: Pick<Verified, 'lacks'>,
+  { routeOptions }: FastifyRequest,
+): boolean =>
+  lacks !== undefined &&
+  secondFactor === 'everybody' &&
+  !routeOptions.config.endsSession &&
+  !routeOptions.config.refreshes
 
 const nobody: Caller = { kind: 'anonymous', specialGroups: [] }
 

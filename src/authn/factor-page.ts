@@ -9,6 +9,7 @@ import type { Factors, FactorsOf } from '../storage/factors.ts'
 import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
+import type { LoginsUnderWay } from './logins-under-way.ts'
 import type { Passkeys } from './passkeys.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -20,6 +21,7 @@ export interface FactorParts {
   readonly clock: Clock
   readonly config: Pick<Config, 'look' | 'secondFactor'>
   readonly factors: Factors
+  readonly logins: LoginsUnderWay
   readonly passkeys: Passkeys
   readonly people: Pick<People, 'credentials' | 'eperson'>
   readonly sealed: SealedSecrets

@@ -8,7 +8,7 @@ import type { Factors, FactorsOf } from '../storage/factors.ts'
 import type { People } from '../storage/people.ts'
 import type { Clock } from '../storage/storage.ts'
 import { hashOfRecoveryCode, stepOf } from './factor-codes.ts'
-import { type ChallengePurpose, credentialIn, type Passkeys } from './passkeys.ts'
+import { type Challenged, type ChallengePurpose, credentialIn, type Passkeys } from './passkeys.ts'
 import type { Passwords } from './passwords.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
 import { type Throttle, tooMany } from './throttle.ts'
@@ -22,8 +22,7 @@ export interface Proof {
 }
 
 /** Who proves a factor, and what for. */
-interface Proving {
-  readonly uuid: string
+interface Proving extends Challenged {
   readonly known: FactorsOf['factors']
   readonly purpose: ChallengePurpose
   /** The event of what is proved. */
@@ -38,6 +37,7 @@ export interface FactorProofs {
     given: unknown,
     purpose: ChallengePurpose,
     factor: FactorsOf['factors'][number],
+    whose: Challenged | null,
   ): Promise<string | undefined>
   /** Verifies the password of a caller who has no factor; without a password, their login must be fresh. */
   faultOfLogin(caller: Authenticated, proof: Proof, request: FastifyRequest): Promise<string | undefined>
@@ -60,7 +60,7 @@ export function createFactorProofs(parts: Parts): FactorProofs {
   const { clock, factors, passkeys, passwords, people, sealed, throttle } = parts
 
   async function faultOf(
-    { uuid: eperson, known, purpose, event }: Proving,
+    { uuid: eperson, key, known, purpose, event }: Proving,
     proof: Proof,
   ): Promise<string | undefined> {
     if (proof.totp !== undefined) return (await isCode(eperson, known, proof.totp)) ? undefined : 'the code'
@@ -68,7 +68,7 @@ export function createFactorProofs(parts: Parts): FactorProofs {
       const factor = known.find(
         ({ credential }) => credential !== null && credential === credentialIn(proof.webauthn),
       )
-      return factor ? faultOfPasskey(proof.webauthn, purpose, factor) : 'the passkey'
+      return factor ? faultOfPasskey(proof.webauthn, purpose, factor, { uuid: eperson, key }) : 'the passkey'
     }
     if (proof.recovery === undefined) return 'the factor'
     const hash = hashOfRecoveryCode(eperson, proof.recovery)
@@ -94,8 +94,9 @@ export function createFactorProofs(parts: Parts): FactorProofs {
     given: unknown,
     purpose: ChallengePurpose,
     factor: FactorsOf['factors'][number],
+    whose: Challenged | null,
   ): Promise<string | undefined> {
-    const verified = await passkeys.verify(given, purpose, factor)
+    const verified = await passkeys.verify(given, purpose, factor, whose)
     if (!verified) return 'the passkey'
     if (await factors.use(factor, verified.counter, clock.now())) return undefined
     return 'the passkey: its signature counter went back'

@@ -7,12 +7,14 @@ import { contractsIn, routesOf } from '../http/contract.ts'
 import { jsonBody } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
 import { ownLogin } from '../http/require-caller.ts'
-import { type Eperson, passwordMethod } from '../model/accounts.ts'
+import { type Eperson, type KeptSession, passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import type { Authenticated } from '../model/caller.ts'
 import type { Factor, FactorKind, StoredFactor } from '../model/factors.ts'
 import { newRecoveryCodes, newTotpSecret, stepOf, totpForApp } from './factor-codes.ts'
 import { type FactorParts, factorBody, pageOf } from './factor-page.ts'
-import { type Pending, ticketRefused } from './second-factor.ts'
+import { type Pending, sessionUnderWay, ticketRefused } from './logins-under-way.ts'
+import { ownSession } from './session-routes.ts'
 
 const contracts = () => import('./factor-contracts.ts')
 const route = contractsIn(contracts)
@@ -28,8 +30,12 @@ interface Begun extends Pick<Factor, 'id' | 'eperson' | 'kind' | 'name' | 'alone
   readonly isFirst: boolean
   /** Time in ms since 1970. */
   readonly until: number
-  /** The login that has to enrol a factor; undefined in a session. */
+  /** The beginning and the key, in base64url, of the session in which it has begun, or of the login (T12). */
+  readonly session: number
+  readonly key: string
+  /** The login that has to enrol a factor, and its ticket; undefined in a session. */
   readonly login?: Pending
+  readonly ticket?: string
 }
 
 /** Lifetime of an enrolment in seconds. */
@@ -47,8 +53,8 @@ const openToTickets = changes(
 /** `/api/authn/factors` and `/api/authn/challenges`: the caller's own factors (L12–L18). */
 export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
   type Route = { Params: { id: string } }
-  const { addresses, clock, config, factors, passkeys, people, sealed, secondFactor, tellOwner, tickets } =
-    parts
+  const { addresses, clock, config, factors, logins, passkeys, people, sealed, secondFactor } = parts
+  const { tellOwner, tickets } = parts
   const all = `${addresses.authn}/factors`
   const bodyOf = (factor: Factor) => factorBody(factor, `${all}/${factor.id}`)
   const ownOf = async (request: FastifyRequest) => factors.of(ownLogin(request.caller).session.eperson.uuid)
@@ -57,13 +63,16 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     requireOn(config)
     const { ticket, purpose } = await checked('askChallenge', jsonBody(request))
     reply.header('cache-control', 'no-store')
-    const optionsOf = async (why: 'login' | 'proof', eperson: string) =>
-      passkeys.requestOptions(why, eperson, (await factors.of(eperson)).factors)
+    const optionsOf = async (why: 'login' | 'proof', uuid: string, { key }: KeptSession) =>
+      passkeys.requestOptions(why, { uuid, key }, (await factors.of(uuid)).factors)
+    const forProof = (caller: Authenticated) =>
+      optionsOf('proof', caller.session.eperson.uuid, ownSession(caller))
+    const forLogin = (login: Pending) => optionsOf('login', login.uuid, sessionUnderWay(login))
     const publicKey =
       purpose !== undefined
-        ? await optionsOf('proof', ownLogin(request.caller).session.eperson.uuid)
+        ? await forProof(ownLogin(request.caller))
         : ticket !== undefined
-          ? await optionsOf('login', (await pending('second-factor', ticket)).uuid)
+          ? await forLogin(await logins.read('second-factor', ticket))
           : passkeys.requestOptions('alone', null, [])
     return { publicKey, type: 'challenge' }
   })
@@ -94,7 +103,8 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       if (alone && kind === 'totp') throw refused('Only a passkey can log in without a password.')
       if (kind === 'passkey' && !passkeys.arePossible)
         throw refused('Passkeys need a service at an https address with a name (CARREL_BASE_URL).')
-      const login = wanted.ticket === undefined ? undefined : await pending('must-enrol', wanted.ticket)
+      const { ticket } = wanted
+      const login = ticket === undefined ? undefined : await logins.read('must-enrol', ticket)
       const eperson = login ? await people.eperson(login.uuid) : ownLogin(request.caller).session.eperson
       if (!eperson) throw expired()
       const known = login
@@ -105,12 +115,16 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       const id = randomUUID()
       const secret = kind === 'totp' ? newTotpSecret() : randomBytes(32)
       const challenge = Buffer.from(secret).toString('base64url')
+      const begunBy = login ? sessionUnderWay(login) : ownSession(ownLogin(request.caller))
       const begun: Begun = {
         ...{ id, kind, alone, name: wanted.name.trim(), eperson: eperson.uuid },
         secret: kind === 'totp' ? Buffer.from(sealed.seal(secret, id)).toString('base64') : challenge,
         isFirst: known.factors.length === 0,
         until: clock.now() + enrolmentLifetime * 1000,
+        session: begunBy.begun,
+        key: Buffer.from(begunBy.key).toString('base64url'),
         ...(login && { login }),
+        ...(ticket !== undefined && { ticket: tickets.idOf('must-enrol', ticket) }),
       }
       const enrolment = Buffer.from(sealed.seal(Buffer.from(JSON.stringify(begun)), 'enrolment'))
       const shown =
@@ -132,6 +146,8 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     const { id, eperson, kind, name, alone, login, isFirst } = begun
     const by = login ? null : ownLogin(request.caller)
     if (by && by.session.eperson.uuid !== eperson) throw expired()
+    if (!by && given.endOtherSessions)
+      throw refused('`endOtherSessions` is for a session, and this login has none yet.')
     const verified = await verifiedNew(begun, given)
     if (!verified)
       throw refused(`${kind === 'totp' ? 'The code' : 'The answer of the passkey'} is not valid.`)
@@ -148,7 +164,11 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     const outcome = await factors.add(
       added,
       codes?.hashes ?? null,
-      login && 'passwordStamp' in login ? login.passwordStamp : null,
+      {
+        session: { begun: begun.session, key: Buffer.from(String(begun.key), 'base64url') },
+        ticket: begun.ticket ?? null,
+        stays: by && given.endOtherSessions ? ownSession(by) : null,
+      },
       {
         ...event,
         changes: { before: null, after: told(added) },
@@ -163,7 +183,7 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       .send({
         ...body,
         ...(codes && { recoveryCodes: codes.shown }),
-        ...(login && { ticket: await secondFactor.ticketOf(login) }),
+        ...(login && { ticket: await logins.issue({ ...login, proven: true }) }),
       })
   })
 
@@ -213,13 +233,6 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     return factor
   }
 
-  /** Reads the login that a ticket stands for. @throws Problem 401 */
-  async function pending(purpose: 'must-enrol' | 'second-factor', ticket: string): Promise<Pending> {
-    const login = await tickets.read<Pending>(purpose, ticket)
-    if (!login) throw ticketRefused()
-    return login
-  }
-
   /** Verifies the first code, or the answer of a new passkey. */
   async function verifiedNew(
     { id, kind, secret, alone }: Begun,
@@ -261,7 +274,7 @@ const reasons = {
   changed: 'Factors were added or removed since this enrolment began. Begin again.',
   'too-many': 'There are as many factors of this kind as there may be. Remove one first.',
   known: 'This passkey is enrolled already.',
-  'no-eperson': 'The account or its password was changed since this enrolment began. Begin again.',
+  ended: 'The session, login or account in which this enrolment began has ended since. Begin again.',
 }
 
 const refused = (detail: string) => new Problem('factor-refused', detail)

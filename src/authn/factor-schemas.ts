@@ -89,6 +89,9 @@ export const EnrolledFactor = named('EnrolledFactor', {
   enrolment: text,
   totp: Type.Optional(text),
   webauthn: Type.Optional(browserJson),
+  endOtherSessions: Type.Optional(
+    Type.Boolean({ description: 'True to end all sessions but the one that asks. Not with a ticket.' }),
+  ),
 })
 export const RenamedFactor = named('RenamedFactor', { name, proof: Proof })
 export const Proved = named('Proved', { proof: Proof })

@@ -15,6 +15,7 @@ import type { Credentials, People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import type { Proof } from './factor-proofs.ts'
+import { keyIn, type Pending, type RightPassword, underWay } from './logins-under-way.ts'
 import type { NewSessions } from './new-sessions.ts'
 import type { Passwords } from './passwords.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -92,6 +93,7 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
           { onBehalf: 'ignored' },
         ),
       ).config,
+      refreshes: true,
     },
     handler: async (request, reply) => {
       if (request.headers['x-on-behalf-of'] !== undefined)
@@ -227,7 +229,7 @@ async function byOwnPassword(
   const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, turn.client) : null
   const { uuid, passwordStamp } = known
   const login = { uuid, passwordStamp, renewedHash }
-  return factorParts.secondFactor.afterPassword(login, known.hasFactor, proof, request)
+  return factorParts.secondFactor.afterPassword(login, known, proof, request)
 }
 
 /** Lifetime of a login link, in seconds. */
@@ -240,14 +242,12 @@ export const linkLifetime = 60
 export async function issueLoginLink(
   tickets: Pick<Tickets, 'issue'>,
   baseUrl: string,
-  { uuid, passwordStamp }: Pick<Credentials, 'uuid' | 'passwordStamp'>,
+  { uuid, passwordStamp, sessionKey }: Pick<Credentials, 'uuid' | 'passwordStamp' | 'sessionKey'>,
 ): Promise<string> {
-  const secret = await tickets.issue('login-link', { uuid, passwordStamp } satisfies Linked, linkLifetime)
+  const linked = underWay({ uuid, passwordStamp, renewedHash: null }, sessionKey)
+  const secret = await tickets.issue('login-link', linked, linkLifetime)
   return `${baseUrl}/console/login#link=${secret}`
 }
-
-/** The eperson of a login link. A change of the password ends the link, too. */
-type Linked = Pick<Credentials, 'uuid' | 'passwordStamp'>
 
 function createByLink({ config, newSessions, specialGroups, tickets }: Parts) {
   const isFromThisMachine = createSameMachine(config)
@@ -255,9 +255,10 @@ function createByLink({ config, newSessions, specialGroups, tickets }: Parts) {
   return async (secret: string, request: FastifyRequest): Promise<Proven> => {
     // Requests from elsewhere use no link up, and leave no event: anyone could fill the trail with them.
     if (!isFromThisMachine(request.raw)) throw linkRefused()
-    const linked = await tickets.take<Linked>('login-link', secret)
+    const linked = await tickets.take<Pending<RightPassword>>('login-link', secret)
     const event = loginEvent(request, linked?.uuid ?? null, method)
-    const begun = linked && (await newSessions.byPassword({ ...linked, renewedHash: null }, event, request))
+    const login = linked && { ...linked, sessionKey: keyIn(linked) }
+    const begun = login && (await newSessions.byPassword(login, event, request))
     if (begun) return { ...begun, method, sg: specialGroups.ofLogin(method) }
     if (!linked) await newSessions.fail(event)
     throw linkRefused()

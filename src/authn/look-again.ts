@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../http/problems.ts'
 import { RightsChanged } from '../lib/errors.ts'
 import { type Acting, type Authenticated, type Caller, grantOf, sessionsOf } from '../model/caller.ts'
+import { type FactorPolicy, lackOf } from '../model/factors.ts'
 import { isAlive, isAllowed } from '../model/sessions.ts'
 import type { People } from '../storage/people.ts'
 import type { AccessTokens, Sessions } from '../storage/sessions.ts'
@@ -12,6 +13,7 @@ import type { SpecialGroups } from './special-groups.ts'
 
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'find'>
+  readonly config: FactorPolicy
   readonly people: People
   readonly sessions: Sessions
   readonly clock: Clock
@@ -49,7 +51,14 @@ const attempts = 3
  * looked up again when the body is complete (T12, docs/decisions/0056), and once more in the transaction of
  * each change (the step `rights`).
  */
-export function createLookAgain({ accessTokens, people, sessions, clock, specialGroups }: Parts): LookAgain {
+export function createLookAgain({
+  accessTokens,
+  config,
+  people,
+  sessions,
+  clock,
+  specialGroups,
+}: Parts): LookAgain {
   /** True if nothing about the caller has changed. Requests of the same turn of the event loop share the look-up. */
   async function isAsBefore(caller: Caller): Promise<boolean> {
     if (caller.kind === 'anonymous') return caller.specialGroups.length === 0
@@ -63,9 +72,10 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
    * counts as an administrator.
    */
   const isLetIn = (caller: Authenticated | Acting) =>
-    isAllowed(sessions.allowed(), {
-      session: caller.kind === 'acting' ? caller.actor : caller.session,
-    })
+    isAllowed(
+      sessions.allowed(),
+      caller.kind === 'acting' ? { session: caller.actor } : { session: caller.session, lacks: caller.lacks },
+    )
 
   const hasExpired = (caller: Caller) => caller.kind !== 'anonymous' && clock.afterLookUp() >= caller.ends
 
@@ -77,19 +87,26 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
     if (caller.kind === 'anonymous') return nobody
     const session = await sessions.of(caller.session.eperson.uuid)
     if (!session) return nobody
-    const { method, sg, begun, ends } = caller
+    const { method, proved, sg, begun, ends } = caller
     const grant = grantOf(caller)
-    const known = { session, method, sg, begun, ends, ...(grant && { grant }) }
+    const began = { method, ...(proved && { proved }) }
+    const lacks = grant ? undefined : lackOf(config, { session, ...began })
+    const known = {
+      ...{ session, ...began, sg, begun, ends },
+      ...(grant && { grant }),
+      ...(lacks && { lacks }),
+    }
     if (caller.kind === 'acting') {
       const actor = await sessions.of(caller.actor.eperson.uuid)
       const isActor = actor?.administrator === true && isStillAlive(actor, caller.actor, caller.begun)
       // B2: administrators can't be acted on behalf of.
-      if (!isActor || session.administrator) return nobody
+      if (!isActor || session.administrator || lackOf(config, { session: actor, ...began })) return nobody
       return letIn(await callerOf(people, { ...known, acting: { actor, reason: caller.reason } }, ipGroups))
     }
     const isThere = grant
       ? (await accessTokens.find(grant.id)) !== undefined
       : isStillAlive(session, caller.session, caller.begun)
+    if (isThere && lacks && config.secondFactor === 'everybody') return { ...nobody, lacks }
     return isThere ? letIn(await callerOf(people, known, ipGroups)) : nobody
 
     function letIn(one: Authenticated | Acting): Caller {

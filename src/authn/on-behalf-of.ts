@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { eventOf } from '../http/audit.ts'
 import { Problem } from '../http/problems.ts'
-import { requireCaller } from '../http/require-caller.ts'
+import { lacksFactor, requireCaller } from '../http/require-caller.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type Acting, type Caller, isAdministrator } from '../model/caller.ts'
@@ -55,6 +55,8 @@ export function createOnBehalfOf({ people, sessions, trail, config }: Parts): On
     // The order of the checks ensures that only an administrator learns whether an eperson exists (B2).
     if (!config.loginOnBehalfOf)
       throw await refuse('Acting on behalf of others is disabled (CARREL_LOGIN_ON_BEHALF_OF).')
+    if (caller.kind === 'eperson' && caller.session.administrator && caller.lacks)
+      throw lacksFactor(caller.lacks)
     if (!isAdministrator(caller)) throw await refuse('Only administrators may act on behalf of others.')
     const admin = requireCaller(caller)
     const session = await sessions.of(wanted)
@@ -73,6 +75,7 @@ export function createOnBehalfOf({ people, sessions, trail, config }: Parts): On
       kind: 'acting',
       session,
       method: admin.method,
+      ...(admin.proved && { proved: admin.proved }),
       // Groups from the administrator's login don't apply to the eperson; groups from the address apply to
       // the request (B3).
       sg: [],

@@ -12,12 +12,18 @@ import type { Tickets } from './tickets.ts'
 /** What a challenge is for: a login with a passkey alone, the second step of a login, or a change of factors. */
 export type ChallengePurpose = 'alone' | 'login' | 'proof'
 
+/** The holder of a challenge, by whose session key it is signed: it ends with the session or the login. */
+export interface Challenged {
+  readonly uuid: string
+  readonly key: Uint8Array
+}
+
 /** Passkeys (WebAuthn Level 3). Origins and the relying party are those of CARREL_BASE_URL. */
 export interface Passkeys {
   /** False if browsers refuse passkeys at the address of the service, such as one of bare digits. */
   readonly arePossible: boolean
-  /** @param eperson null if the passkey is to say who logs in */
-  requestOptions(purpose: ChallengePurpose, eperson: string | null, known: readonly StoredFactor[]): object
+  /** @param whose null if the passkey is to say who logs in */
+  requestOptions(purpose: ChallengePurpose, whose: Challenged | null, known: readonly StoredFactor[]): object
   /** @param person the eperson who enrols it @param known those that they have */
   creationOptions(
     challenge: string,
@@ -29,12 +35,14 @@ export interface Passkeys {
   verifyNew(given: unknown, challenge: string, alone: boolean): Promise<NewPasskey | undefined>
   /**
    * Verifies an answer to a challenge, and uses the challenge up.
+   * @param whose the holder of the challenge, as for `requestOptions`
    * @returns the new signature counter; undefined if the answer isn't valid
    */
   verify(
     given: unknown,
     purpose: ChallengePurpose,
     factor: StoredFactor,
+    whose: Challenged | null,
   ): Promise<{ readonly counter: number } | undefined>
 }
 
@@ -105,16 +113,20 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
   const rp = { id: hostname, name: config.look.name }
 
   // A challenge says when it ends and is signed for its purpose, so that the store has only those that were used.
-  const macOf = (secret: Uint8Array, purpose: string, eperson: string | null, start: Buffer) =>
-    deriveKey(secret, 'challenge', Buffer.from(`${purpose}/${eperson ?? ''}/`))(start).subarray(0, macLength)
-  function challengeFor(purpose: ChallengePurpose, eperson: string | null): string {
+  const macOf = (secret: Uint8Array, purpose: string, whose: Challenged | null, start: Buffer) =>
+    deriveKey(
+      secret,
+      'challenge',
+      Buffer.concat([Buffer.from(`${purpose}/${whose?.uuid ?? ''}/`), whose?.key ?? new Uint8Array()]),
+    )(start).subarray(0, macLength)
+  function challengeFor(purpose: ChallengePurpose, whose: Challenged | null): string {
     const [newest] = keyring()
     if (!newest) throw new Error('there is no secret to sign with')
     const start = Buffer.concat([randomBytes(nonceLength), Buffer.alloc(timeLength)])
     start.writeUIntBE(Math.floor(clock.now() + challengeLifetime * 1000), nonceLength, timeLength)
-    return Buffer.concat([start, macOf(newest, purpose, eperson, start)]).toString('base64url')
+    return Buffer.concat([start, macOf(newest, purpose, whose, start)]).toString('base64url')
   }
-  function isChallenge(text: string, purpose: ChallengePurpose, eperson: string | null): boolean {
+  function isChallenge(text: string, purpose: ChallengePurpose, whose: Challenged | null): boolean {
     const bytes = Buffer.from(text, 'base64url')
     const start = bytes.subarray(0, nonceLength + timeLength)
     return (
@@ -122,7 +134,7 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
       start.readUIntBE(nonceLength, timeLength) > clock.now() &&
       keyring().some(secret =>
         sameText(
-          macOf(secret, purpose, eperson, start).toString('hex'),
+          macOf(secret, purpose, whose, start).toString('hex'),
           bytes.subarray(start.length).toString('hex'),
         ),
       )
@@ -143,8 +155,8 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
   return {
     arePossible:
       isIP(hostname.replace(/^\[|\]$/g, '')) === 0 && (protocol === 'https:' || hostname === 'localhost'),
-    requestOptions: (purpose, eperson, known) => ({
-      challenge: challengeFor(purpose, eperson),
+    requestOptions: (purpose, whose, known) => ({
+      challenge: challengeFor(purpose, whose),
       timeout: challengeLifetime * 1000,
       rpId: hostname,
       allowCredentials: allowed(known),
@@ -183,7 +195,7 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
       const { id, publicKey, counter } = registrationInfo.credential
       return { credential: id, secret: publicKey, counter }
     },
-    verify: async (given, purpose, factor) => {
+    verify: async (given, purpose, factor, whose) => {
       const { credential, eperson, secret } = factor
       const handle = isObject(given) && isObject(given.response) ? given.response.userHandle : undefined
       const isOwn = handle == null ? purpose !== 'alone' : handle === userHandleOf(eperson)
@@ -199,7 +211,7 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
           response,
           expectedChallenge: sent => {
             challenge = sent
-            return isChallenge(sent, purpose, purpose === 'alone' ? null : eperson)
+            return isChallenge(sent, purpose, whose)
           },
           // The store compares counters, so that two nodes can't both accept one.
           credential: { id: credential, publicKey: new Uint8Array(secret), counter: 0 },

@@ -1,42 +1,28 @@
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '../config/config.ts'
 import { eventOf, loginEvent } from '../http/audit.ts'
 import { Problem } from '../http/problems.ts'
-import {
-  commandLineMethod,
-  passkeyMethod,
-  passwordMethod,
-  type Session,
-  twoFactorMethod,
-} from '../model/accounts.ts'
+import { passkeyMethod, passwordMethod, type Session, twoFactorMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Authenticated } from '../model/caller.ts'
+import { beganWithFactor, demandsFactor, type FactorPolicy } from '../model/factors.ts'
 import type { Factors, FactorsOf } from '../storage/factors.ts'
+import type { Credentials } from '../storage/people.ts'
 import type { Login, Sessions } from '../storage/sessions.ts'
-import type { Clock } from '../storage/storage.ts'
 import type { Trail } from '../storage/trail.ts'
 import type { FactorProofs, Proof } from './factor-proofs.ts'
+import {
+  keyIn,
+  type LoginsUnderWay,
+  type Pending,
+  type RightPassword,
+  ticketRefused,
+  underWay,
+} from './logins-under-way.ts'
 import type { NewSessions } from './new-sessions.ts'
 import { credentialIn } from './passkeys.ts'
+import { ownSession } from './session-routes.ts'
 import type { SpecialGroups } from './special-groups.ts'
-import type { Tickets } from './tickets.ts'
 import type { Proven } from './tokens.ts'
-
-/** A login whose password was right. */
-export type RightPassword = Omit<Login, 'begins'>
-/** A session that a directory or a provider has begun, and whose token waits for the factor. */
-interface Vouched extends Pick<Proven, 'begun' | 'method' | 'sg'> {
-  readonly uuid: string
-  /** In base64url: a logout since then has replaced it. */
-  readonly sessionKey: string
-}
-/** A login that a ticket stands for. */
-export type Pending = (RightPassword | Vouched) & {
-  /** True if a factor was proved, by enrolling it. */
-  readonly proven?: true
-  /** Time in ms since 1970 at which the tickets end that follow each other when a factor is wrong. */
-  readonly until?: number
-}
 
 /** The second step of logins, and the proofs that changes of factors ask for (L12–L18, docs/decisions/0081). */
 export interface SecondFactor {
@@ -45,7 +31,7 @@ export interface SecondFactor {
   /** Goes on with a login whose password was right. @throws Problem if a factor is missing or wrong */
   afterPassword(
     login: RightPassword,
-    hasFactor: boolean,
+    known: Pick<Credentials, 'hasFactor' | 'sessionKey'>,
     proof: Proof | undefined,
     request: FastifyRequest,
   ): Promise<Proven | undefined>
@@ -60,9 +46,9 @@ export interface SecondFactor {
   /** Logs in with a passkey that stands alone. */
   byPasskey(assertion: unknown, request: FastifyRequest): Promise<Proven>
   /** @throws Problem if the session began without the factor that it needs to be refreshed */
-  requireToRefresh(caller: Began): Promise<void>
+  requireToRefresh(caller: Pick<Authenticated, 'lacks' | 'session'>): Promise<void>
   /** @throws Problem if the session began without a factor though its eperson has one, or must have one */
-  requireForTokens(caller: Authenticated): Promise<void>
+  requireForTokens(caller: Authenticated): void
   /**
    * Demands a factor of the caller, or what stands for one while there is none.
    * @param change the event of the change
@@ -74,15 +60,10 @@ export interface SecondFactor {
     change: AuditEvent['event'],
     request: FastifyRequest,
   ): Promise<FactorsOf>
-  /** Returns the ticket of a login that has just enrolled a factor. */
-  ticketOf(login: Pending): Promise<string>
 }
 
-type Began = Pick<Authenticated, 'begun' | 'method' | 'session'>
-
 interface Parts {
-  readonly clock: Pick<Clock, 'now'>
-  readonly config: Pick<Config, 'secondFactor' | 'secondFactorLogins'>
+  readonly config: FactorPolicy
   readonly factors: Factors
   readonly newSessions: NewSessions
   readonly proofs: FactorProofs
@@ -90,23 +71,14 @@ interface Parts {
   readonly challengeWith: (schemes: readonly string[]) => string
   readonly sessions: Pick<Sessions, 'of'>
   readonly specialGroups: Pick<SpecialGroups, 'ofLogin'>
-  readonly tickets: Tickets
+  readonly logins: LoginsUnderWay
   readonly trail: Pick<Trail, 'record'>
 }
 
-/** Lifetimes of tickets in seconds. */
-const ticketLifetime = 180
-const enrolLifetime = 900
-/** Methods of sessions that began with a factor, or that the operator began. */
-const exempt: ReadonlySet<string> = new Set([twoFactorMethod, passkeyMethod, commandLineMethod])
-const keyOf = ({ sessionKey }: Session) => Buffer.from(sessionKey).toString('base64url')
 export function createSecondFactor(parts: Parts): SecondFactor {
-  const { challengeWith, clock, config, factors, newSessions, proofs, sessions } = parts
-  const { specialGroups, tickets, trail } = parts
+  const { challengeWith, config, factors, logins, newSessions, proofs } = parts
+  const { sessions, specialGroups, trail } = parts
   const isOff = config.secondFactor === 'off'
-
-  const isRequired: SecondFactor['isRequired'] = ({ administrator }) =>
-    config.secondFactor === 'everybody' || (config.secondFactor === 'administrators' && administrator)
 
   const schemesOf = ({ factors: known, recoveryCodes }: FactorsOf) => [
     ...(known.some(({ kind }) => kind === 'totp') ? ['totp'] : []),
@@ -115,7 +87,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
   ]
 
   async function begin(
-    login: RightPassword,
+    login: Omit<Login, 'begins'>,
     method: string,
     request: FastifyRequest,
   ): Promise<Proven | undefined> {
@@ -123,32 +95,21 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     return begun && { ...begun, method, sg: specialGroups.ofLogin(passwordMethod) }
   }
 
-  function issue(login: Pending): Promise<string> {
-    const { until = clock.now() + ticketLifetime * 1000 } = login
-    return tickets.issue('second-factor', { ...login, until }, Math.ceil((until - clock.now()) / 1000))
-  }
-
   /** Begins the session, or returns the one that was begun, after the factor was proved. */
   async function finish(login: Pending, request: FastifyRequest): Promise<Proven | undefined> {
-    if ('passwordStamp' in login) return begin(login, twoFactorMethod, request)
-    const { uuid, begun, method, sg } = login
-    const session = await sessions.of(uuid)
-    const isAlive = session && keyOf(session) === login.sessionKey && !session.ended.has(begun)
-    return isAlive ? { session, begun, method, sg } : undefined
+    if ('passwordStamp' in login)
+      return begin({ ...login, sessionKey: keyIn(login) }, twoFactorMethod, request)
+    // Its token is made with the key of this session, so an ending from now on ends the token.
+    const session = await logins.sessionOf(login)
+    const { begun, method, sg } = login
+    return session && { session, begun, method, sg, proved: true }
   }
 
   /** Asks the eperson to enrol a factor, before there is a session. */
   async function askToEnrol(login: Pending, event: AuditEvent): Promise<Problem> {
     await trail.record({ ...event, event: 'factor.ask' })
-    return mustEnrol(await tickets.issue('must-enrol', login, enrolLifetime))
+    return mustEnrol(await logins.issueToEnrol(login))
   }
-
-  /** True if the session may have begun without a factor. Enrolling one proves it, too. */
-  const beganWithout = ({ begun, method }: Began, { factors: known }: FactorsOf): boolean =>
-    method === passwordMethod ||
-    (config.secondFactorLogins === 'all' &&
-      !exempt.has(method) &&
-      !known.some(({ created }) => created < begun + enrolLifetime * 1000))
 
   async function secondStep(
     login: Pending,
@@ -160,16 +121,16 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     // The last factor was removed since the password was verified.
     if (known.factors.length === 0) return undefined
     const event = loginEvent(request, uuid, 'method' in login ? login.method : twoFactorMethod)
-    const ask = async (detail: string) => missing(known, detail, await issue(login))
+    const ask = async (detail: string) => missing(known, detail, await logins.issue(login))
     if (!proof) {
       await trail.record({ ...event, event: 'factor.ask' })
       throw await ask('The login also needs a second factor. Repeat it with one of those in `factors`.')
     }
     const fault = await proofs
-      .faultOf({ uuid, known: known.factors, purpose: 'login', event }, proof)
+      .faultOf({ uuid, key: keyIn(login), known: known.factors, purpose: 'login', event }, proof)
       .catch(async error => {
         if (!(error instanceof Problem)) throw error
-        const ticket = await issue(login)
+        const ticket = await logins.issue(login)
         throw new Problem(error.code, error.message, { headers: error.headers, members: { ticket } })
       })
     if (fault === undefined) return finish(login, request)
@@ -186,33 +147,34 @@ export function createSecondFactor(parts: Parts): SecondFactor {
   }
 
   return {
-    isRequired,
-    ticketOf: login => issue({ ...login, proven: true }),
+    isRequired: session => demandsFactor(config, session),
 
-    afterPassword: async (login, hasFactor, proof, request) => {
+    afterPassword: async (login, { hasFactor, sessionKey }, proof, request) => {
       if (isOff) return begin(login, passwordMethod, request)
-      if (hasFactor) return secondStep(login, proof, request)
+      const pending = underWay(login, sessionKey)
+      if (hasFactor) return secondStep(pending, proof, request)
       const session = config.secondFactor === 'administrators' ? await sessions.of(login.uuid) : undefined
-      if (!isRequired({ administrator: session?.administrator === true }))
+      if (!demandsFactor(config, { administrator: session?.administrator === true }))
         return begin(login, passwordMethod, request)
-      throw await askToEnrol(login, loginEvent(request, login.uuid, passwordMethod))
+      throw await askToEnrol(pending, loginEvent(request, login.uuid, passwordMethod))
     },
 
     afterProvider: async (proven, proof, request) => {
       if (isOff || config.secondFactorLogins !== 'all') return proven
       const { session, begun, method, sg } = proven
-      const login = { uuid: session.eperson.uuid, begun, method, sg, sessionKey: keyOf(session) }
+      const login = underWay({ uuid: session.eperson.uuid, begun, method, sg }, session.sessionKey)
       const { factors: known } = await factors.of(login.uuid)
       if (known.length > 0) return secondStep(login, proof, request)
-      if (!isRequired(session)) return proven
+      if (!demandsFactor(config, session)) return proven
       throw await askToEnrol(login, loginEvent(request, login.uuid, method))
     },
 
     byTicket: async (ticket, proof, request) => {
-      const login = isOff ? undefined : await tickets.take<Pending>('second-factor', ticket)
-      const proven = login?.proven
-        ? await finish(login, request)
-        : login && (await secondStep(login, proof, request))
+      if (isOff) throw ticketRefused()
+      const login = await logins.take(ticket)
+      // A login that has enrolled a factor has proved it, unless the factor was removed since.
+      const hasProved = login.proven && (await factors.of(login.uuid)).factors.length > 0
+      const proven = hasProved ? await finish(login, request) : await secondStep(login, proof, request)
       if (proven) return proven
       throw ticketRefused()
     },
@@ -221,7 +183,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       const credential = isOff ? undefined : credentialIn(assertion)
       const found = credential === undefined ? undefined : await factors.withCredential(credential)
       if (found?.alone) {
-        const fault = await proofs.faultOfPasskey(assertion, 'alone', found)
+        const fault = await proofs.faultOfPasskey(assertion, 'alone', found, null)
         const { eperson: uuid, passwordStamp } = found
         if (fault !== undefined)
           await newSessions.fail({ ...loginEvent(request, uuid, passkeyMethod), reason: fault })
@@ -234,19 +196,18 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       throw new Problem('login-failed', 'The passkey is not valid here, or does not stand for a password.')
     },
 
-    requireToRefresh: async caller => {
-      if (!isRequired(caller.session) || exempt.has(caller.method)) return
-      const known = await factors.of(caller.session.eperson.uuid)
-      if (!beganWithout(caller, known)) return
-      if (known.factors.length === 0) throw mustEnrol()
-      throw missing(known, 'This session began without the second factor. Log in again with it.')
+    requireToRefresh: async ({ lacks, session }) => {
+      if (lacks === 'enrolment') throw mustEnrol()
+      if (lacks === 'factor')
+        throw missing(
+          await factors.of(session.eperson.uuid),
+          'This session began without the second factor. Log in again with it.',
+        )
     },
 
-    requireForTokens: async caller => {
-      if (isOff || exempt.has(caller.method)) return
-      const known = await factors.of(caller.session.eperson.uuid)
-      if (!isRequired(caller.session) && known.factors.length === 0) return
-      if (beganWithout(caller, known))
+    requireForTokens: caller => {
+      if (isOff || beganWithFactor(config, caller)) return
+      if (demandsFactor(config, caller.session) || caller.session.hasFactor)
         throw new Problem(
           'second-factor-missing',
           'This session began without the second factor. Log in again with it to make an access token.',
@@ -259,7 +220,10 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       const known = await factors.of(uuid)
       const fault =
         known.factors.length > 0
-          ? await proofs.faultOf({ uuid, known: known.factors, purpose: 'proof', event }, proof)
+          ? await proofs.faultOf(
+              { uuid, key: ownSession(caller).key, known: known.factors, purpose: 'proof', event },
+              proof,
+            )
           : await proofs.faultOfLogin(caller, proof, request)
       if (fault === undefined) return known
       await trail.record({ ...event, reason: fault })
@@ -276,6 +240,3 @@ const mustEnrol = (ticket?: string) =>
     'This account needs a second factor to log in, and has none yet. Enrol one, then log in again.',
     { members: ticket === undefined ? {} : { ticket } },
   )
-
-export const ticketRefused = () =>
-  new Problem('login-failed', 'The ticket is used up, too old, or void. Log in again.')

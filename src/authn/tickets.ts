@@ -16,6 +16,8 @@ export interface Tickets {
   keep(purpose: Purpose, name: string, content: object, seconds: number): Promise<void>
   read<T>(purpose: Purpose, name: string): Promise<T | undefined>
   take<T>(purpose: Purpose, name: string): Promise<T | undefined>
+  /** The id of a record in the store, for a transaction that uses it up. */
+  idOf(purpose: Purpose, name: string): string
   /** @returns true for the first call with this name within `seconds`, false for all others */
   isFirst(purpose: Purpose, name: string, seconds: number): Promise<boolean>
 }
@@ -49,6 +51,7 @@ export function createTickets(store: Identities, { now, certain, kept, keep: kee
     if (kept() < time && (await store.readTicket(id, kept())) !== undefined) await keepTime(time)
   }
   return {
+    idOf,
     keep,
     issue: async (purpose, content, seconds) => {
       const name = randomBytes(32).toString('base64url')

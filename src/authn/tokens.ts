@@ -1,18 +1,19 @@
 import { hash } from 'node:crypto'
 import type { Awaitable } from '../lib/awaitable.ts'
-import { type Mac, macWith } from '../lib/hmac.ts'
+import type { Mac } from '../lib/hmac.ts'
 import { RecentlyUsed } from '../lib/memo.ts'
 import type { Grant } from '../model/access-tokens.ts'
 import { commandLineMethod, type LoginMethod, type Session } from '../model/accounts.ts'
 import type { Acting } from '../model/caller.ts'
-import { deriveKey, type Keyring, type TokenPurpose } from '../model/keys.ts'
+import { type FactorLack, type FactorPolicy, lackOf } from '../model/factors.ts'
+import type { Keyring, TokenPurpose } from '../model/keys.ts'
 import type { Measures, RefusalReason } from '../model/measures.ts'
-import { keyOfSession } from '../model/sessions.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import { readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
 import { createSessionAge, type Life, type SessionLifetimes } from './session-age.ts'
 import type { Tickets } from './tickets.ts'
+import { actingKey, createTokenKeys, type Origin, ofSession, originsOf } from './token-keys.ts'
 
 /**
  * Tokens (contract section 2). The signing key depends on the service's secret, the token's purpose, the
@@ -26,9 +27,8 @@ import type { Tickets } from './tickets.ts'
 export type TokenKind = TokenPurpose
 
 /** An eperson's current session and its origin, from which a token is made. */
-export interface Proven {
+export interface Proven extends Origin {
   readonly session: Session
-  readonly method: LoginMethod
   readonly sg: readonly string[]
   /** Start of the session, in ms since 1970. */
   readonly begun: number
@@ -47,6 +47,8 @@ export interface Proven {
 export interface Verified extends Proven {
   /** End of the token, in ms since 1970. */
   readonly ends: number
+  /** What the session lacks that is demanded of it at the moment (L17). */
+  readonly lacks?: FactorLack
 }
 
 export interface Tokens {
@@ -93,13 +95,10 @@ export const verifiedTokens = (max = maxVerified, maxBytes = maxVerifiedBytes): 
       sg.length * (sizeOfGroup + sizeOfSpecialGroup),
   })
 
-/** Maximum number of derived keys that are cached for one eperson. */
-const maxDerived = 100
-
 interface Parts {
   readonly sessions: Sessions
   readonly clock: Clock
-  readonly config: SessionLifetimes
+  readonly config: SessionLifetimes & FactorPolicy
   readonly keyring: Keyring
   /** The enabled methods: disabling one ends its tokens. Tokens of `carrel token` are always accepted. */
   readonly loginMethods: readonly LoginMethod[]
@@ -125,41 +124,10 @@ export function createTokens({
   verified: cached = verifiedTokens(),
 }: Parts): Tokens {
   const age = createSessionAge(clock, config)
-  const methods = [...loginMethods, commandLineMethod]
+  const origins = originsOf([...loginMethods, commandLineMethod])
   let cachedWith: readonly Uint8Array[] = []
 
-  /** Derived keys, cached by session, which is the same object until something about its eperson changes. */
-  const derived = new WeakMap<Session, { readonly secret: Uint8Array; readonly keys: Map<string, Mac> }>()
-  /** @param named the beginning in the token's header; undefined for tokens from before docs/decisions/0024 */
-  function keyOf(
-    secret: Uint8Array,
-    kind: TokenKind,
-    method: LoginMethod,
-    session: Session,
-    begun: number,
-    named: number | undefined,
-  ): Mac {
-    let known = derived.get(session)
-    if (known?.secret !== secret) {
-      known = { secret, keys: new Map() }
-      derived.set(session, known)
-    }
-    const purpose = `${kind}/${method}` as const
-    const material = keyOfSession(session, begun)
-    // Each bitstream has its own lease key, and a key that differs from the session key belongs to one
-    // session only, so these are not cached.
-    if (kind.startsWith('lease/') || material !== session.sessionKey)
-      return ofSession(deriveKey(secret, purpose, material), named)
-    const name = `${purpose}/${named}`
-    const key = known.keys.get(name)
-    if (key) return key
-    // Several sessions of an eperson may share the object, and forged tokens may name any beginning.
-    if (known.keys.size >= maxDerived) known.keys.clear()
-    const base = known.keys.get(purpose) ?? deriveKey(secret, purpose, material)
-    const made = ofSession(base, named)
-    known.keys.set(purpose, base).set(name, made)
-    return made
-  }
+  const keyOf = createTokenKeys()
 
   /** The last token that was signed with a key, which belongs to one session and one kind of token. */
   const signed = new WeakMap<Mac, Pick<Proven, 'sg'> & { readonly exp: number; readonly token: string }>()
@@ -178,11 +146,17 @@ export function createTokens({
     const refuseFor = (reason: RefusalReason) => refuse(kind, life.isOver ? 'expired' : reason)
     if (!session) return refuseFor('no-eperson')
     const { begun, ends } = life
-    const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun, jwt.begun))
-    if (method !== undefined) {
+    const origin = originOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun, jwt.begun))
+    if (origin) {
       if (session.ended.has(begun)) return refuseFor('ended')
       if (life.isOver) return expire(kind, life)
-      const verified: Verified = { session, method, sg: jwt.claims.sg, begun, ends }
+      const lacks = lackOf(config, { session, ...origin })
+      // A token that was made from a login goes where the login can't be asked for the factor.
+      if (lacks && kind !== 'login' && config.secondFactor === 'everybody') return refuseFor('ended')
+      const verified: Verified = {
+        ...{ session, ...origin, sg: jwt.claims.sg, begun, ends },
+        ...(lacks && { lacks }),
+      }
       if (kind === 'login' && !cached.get(token)) cached.add(token, verified)
       return verified
     }
@@ -202,8 +176,8 @@ export function createTokens({
     return refuse(kind, 'expired')
   }
 
-  const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>
-    methods.find(method => keyring().some(secret => jwt.isSignedWith(key(secret, method))))
+  const originOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, origin: Origin) => Mac) =>
+    origins.find(origin => keyring().some(secret => jwt.isSignedWith(key(secret, origin))))
 
   async function verifyActing(
     kind: TokenKind,
@@ -211,14 +185,15 @@ export function createTokens({
     jwt: UnverifiedJwt,
     session: Session,
     begun: number,
-  ): Promise<Pick<Verified, 'method' | 'acting'> | undefined> {
-    const kept = await tickets.read<{ actor: string; reason: string | null }>('acting', nameOf(token))
+  ): Promise<(Origin & Pick<Verified, 'acting'>) | undefined> {
+    const kept = await tickets.read<{ actor: string; reason: string | null }>('acting', hashOf(token))
     const actor = kept && (await sessions.of(kept.actor))
     if (!actor?.administrator || actor.ended.has(begun)) return undefined
-    const method = methodOf(jwt, (secret, one) =>
+    const origin = originOf(jwt, (secret, one) =>
       ofSession(actingKey(secret, kind, one, session, actor, begun), jwt.begun),
     )
-    return method === undefined ? undefined : { method, acting: { actor, reason: kept?.reason ?? null } }
+    if (!origin || lackOf(config, { session: actor, ...origin })) return undefined
+    return { ...origin, acting: { actor, reason: kept?.reason ?? null } }
   }
 
   function recheck(token: string, known: Verified, stamp: number | undefined) {
@@ -247,18 +222,18 @@ export function createTokens({
     mint: (kind, minted, lifetime) => {
       // The routes that make tokens refuse access tokens (`http/guard.ts`); this holds even if one doesn't.
       if (minted.grant) throw new Error('an access token never gives another token')
-      const { method, session, begun } = minted
-      return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, method, session, begun, begun))
+      const { session, begun } = minted
+      return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, minted, session, begun, begun))
     },
     mintActing: async (kind, caller, lifetime) => {
-      const { session, method, actor, reason, begun } = caller
+      const { session, actor, reason, begun } = caller
       const token = sign(
         kind,
         caller,
         lifetime,
-        ofSession(actingKey(newestSecret(), kind, method, session, actor, begun), begun),
+        ofSession(actingKey(newestSecret(), kind, caller, session, actor, begun), begun),
       )
-      await tickets.keep('acting', nameOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
+      await tickets.keep('acting', hashOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
       return token
     },
 
@@ -278,23 +253,5 @@ export function createTokens({
   }
 }
 
-/** @param begun undefined for tokens from before docs/decisions/0024 */
-const ofSession = (key: Mac, begun: number | undefined): Mac =>
-  begun === undefined ? key : macWith(key(Buffer.from(String(begun))))
-
 /** The name of a token's ticket: a hash, which doesn't reveal the token. */
-const nameOf = (token: string) => hash('sha256', token, 'base64url')
-
-const actingKey = (
-  secret: Uint8Array,
-  kind: TokenKind,
-  method: LoginMethod,
-  session: Session,
-  actor: Session,
-  begun: number,
-): Mac =>
-  deriveKey(
-    secret,
-    `acting/${kind}/${method}`,
-    Buffer.concat([session.sessionKey, keyOfSession(actor, begun)]),
-  )
+const hashOf = (token: string) => hash('sha256', token, 'base64url')

@@ -12,6 +12,7 @@ import { accessTokenRoutes } from './access-token-routes.ts'
 import { createFactorProofs } from './factor-proofs.ts'
 import { factorRoutes } from './factor-routes.ts'
 import { loginRoutes } from './login.ts'
+import { createLoginsUnderWay } from './logins-under-way.ts'
 import { logoutRoutes } from './logout.ts'
 import { createLookAgain } from './look-again.ts'
 import { createNewSessions } from './new-sessions.ts'
@@ -68,8 +69,9 @@ export async function createAuthentication({ config, limits, measures, passwordC
     [challenge, ...schemes.filter(one => one !== 'recovery').map(one => factorScheme(one))].join(', ')
   const factorScheme = (scheme: string) =>
     schemeOf(scheme, config.realm, scheme === 'webauthn' ? `${addresses.authn}/challenges` : undefined)
+  const logins = createLoginsUnderWay({ clock, sessions, tickets })
   const secondFactor = createSecondFactor({
-    ...{ challengeWith, clock, config, factors, newSessions, sessions, specialGroups, tickets, trail },
+    ...{ challengeWith, config, factors, logins, newSessions, sessions, specialGroups, trail },
     proofs: createFactorProofs({ clock, factors, passkeys, passwords, people, sealed, throttle }),
   })
   return {
@@ -84,7 +86,8 @@ export async function createAuthentication({ config, limits, measures, passwordC
     throttle,
     newSessions,
     factorParts: {
-      ...{ addresses, clock, config, factors, passkeys, people, sealed, secondFactor, sessions, tickets },
+      ...{ addresses, clock, config, factors, logins, passkeys, people, sealed, secondFactor, sessions },
+      tickets,
     },
     specialGroups,
     tokens: createTokens({
@@ -94,7 +97,7 @@ export async function createAuthentication({ config, limits, measures, passwordC
     }),
     verifyAccessToken: createVerifyAccessToken({ accessTokens, clock, config, measures, sessions }),
     onBehalfOf: createOnBehalfOf({ config, people, sessions, trail }),
-    lookAgain: createLookAgain({ accessTokens, clock, people, sessions, specialGroups }),
+    lookAgain: createLookAgain({ accessTokens, clock, config, people, sessions, specialGroups }),
   }
 }
 

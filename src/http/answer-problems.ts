@@ -6,12 +6,14 @@ import { Overloaded } from '../lib/fair-queue.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
 import { isOutOfDescriptors } from '../lib/system-errors.ts'
 import { hideAccessTokens } from '../model/access-tokens.ts'
+import type { Caller } from '../model/caller.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { mayBeSlow } from './body-pieces.ts'
 import { responseOn } from './connection.ts'
 import { tooManyConnections } from './connections.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
+import { lacksFactor } from './require-caller.ts'
 
 interface Parts {
   readonly addresses: Addresses
@@ -19,10 +21,15 @@ interface Parts {
   readonly challenge: () => string
 }
 
+/** Where a right is missing that the caller's second factor would give, asks for the factor (L17). */
+function asked(problem: Problem, { caller }: { readonly caller?: Caller }): Problem {
+  return problem.code === 'access-denied' && caller?.lacks ? lacksFactor(caller.lacks) : problem
+}
+
 /** The one place where an error becomes a response: `application/problem+json` (RFC 9457, contract E1). */
 export function answerProblems({ addresses, challenge }: Parts) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const problem = error instanceof Problem ? error : translate(error)
+    const problem = asked(error instanceof Problem ? error : translate(error), request)
     const path = pathOf(request.originalUrl)
     let members = problem.members
     // An error after the client has disconnected is not a fault of the service.

@@ -74,12 +74,12 @@ export const problems = {
   'second-factor-required': {
     status: 401,
     title: 'A second factor is required',
-    help: 'The password was right, but the account also has a second factor. The member `factors` names the kinds (`totp`, `webauthn`, `recovery`), as `WWW-Authenticate` does, and `ticket` stands for the password once, for three minutes: send it to `POST {api}/authn/login` as a form with one of `totp`, `webauthn` or `recovery`. A wrong or used code gets this answer, too.',
+    help: 'The password was right, but the account also has a second factor. The member `factors` names the kinds (`totp`, `webauthn`, `recovery`), as `WWW-Authenticate` does, and `ticket` stands for the password once, for three minutes: send it to `POST {api}/authn/login` as a form with one of `totp`, `webauthn` or `recovery`. A wrong or used code gets this answer, too. Elsewhere, without `ticket`: the session began without the factor, and what was asked needs it (CARREL_SECOND_FACTOR). Log in again with it.',
   },
   'second-factor-enrolment-required': {
     status: 401,
     title: 'The account needs a second factor and has none',
-    help: 'The operator demands a second factor of this account (CARREL_SECOND_FACTOR). Enrol one with `POST {api}/authn/factors/enrolments`, with the member `ticket` in place of a session; it is valid for fifteen minutes. The console does this after the login form.',
+    help: 'The operator demands a second factor of this account (CARREL_SECOND_FACTOR). Enrol one with `POST {api}/authn/factors/enrolments`, with the member `ticket` in place of a session; it is valid for fifteen minutes. The console does this after the login form. Elsewhere, without `ticket`: log in again, and enrol one.',
   },
   'logins-closed': {
     status: 403,

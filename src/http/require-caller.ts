@@ -1,4 +1,5 @@
 import { type Authenticated, type Caller, isAdministrator } from '../model/caller.ts'
+import type { FactorLack } from '../model/factors.ts'
 import { Problem } from './problems.ts'
 
 export type LoggedIn = Exclude<Caller, { kind: 'anonymous' }>
@@ -8,6 +9,7 @@ export type LoggedIn = Exclude<Caller, { kind: 'anonymous' }>
  * @throws Problem 401 for an anonymous caller
  */
 export function requireCaller(caller: Caller): LoggedIn {
+  if (caller.kind === 'anonymous' && caller.lacks) throw lacksFactor(caller.lacks)
   if (caller.kind === 'anonymous')
     throw new Problem(
       'authentication-required',
@@ -15,6 +17,18 @@ export function requireCaller(caller: Caller): LoggedIn {
     )
   return caller
 }
+
+/** The answer to a session that lacks the second factor that is demanded of its eperson (L17). */
+export const lacksFactor = (lack: FactorLack): Problem =>
+  lack === 'factor'
+    ? new Problem(
+        'second-factor-required',
+        'This session began without the second factor that this needs. Log in again with it.',
+      )
+    : new Problem(
+        'second-factor-enrolment-required',
+        'This needs a second factor, and the account has none. Log in again, and enrol one.',
+      )
 
 /**
  * Returns the caller, who must be an administrator, where a handler decides that itself. Elsewhere the access of the

@@ -72,6 +72,8 @@ export interface Session {
   readonly administrator: boolean
   /** Groups that the eperson is a member of, not including special groups. */
   readonly groups: readonly Group[]
+  /** True if the eperson has a second factor. */
+  readonly hasFactor: boolean
   /** 32 random bytes. Logout replaces them, which ends every token made with the old ones (T4). */
   readonly sessionKey: Uint8Array
   /** The session that outlived the previous session key, with that key (docs/decisions/0040). */

@@ -1,6 +1,7 @@
 import { memo } from '../lib/memo.ts'
 import type { ApiPart, Grant, ScopeMethod } from './access-tokens.ts'
-import type { Group, LoginMethod, Session } from './accounts.ts'
+import { administratorGroup, type Group, type LoginMethod, type Session } from './accounts.ts'
+import type { FactorLack } from './factors.ts'
 import { admits, admitsWriter, type Readers, today, type Viewer } from './readers.ts'
 
 /**
@@ -10,6 +11,8 @@ import { admits, admitsWriter, type Readers, today, type Viewer } from './reader
 
 interface Anonymous {
   readonly kind: 'anonymous'
+  /** Set if the request has a valid token, whose session lacks a second factor that everybody must have (L17). */
+  readonly lacks?: FactorLack
   readonly specialGroups: readonly Group[]
 }
 
@@ -17,6 +20,10 @@ export interface Authenticated {
   readonly kind: 'eperson'
   readonly session: Session
   readonly method: LoginMethod
+  /** True if a factor was proved after a provider or a directory had vouched. */
+  readonly proved?: true
+  /** Set if the session lacks a second factor that administrators must have: it has no right of theirs (L17). */
+  readonly lacks?: FactorLack
   /** The ids in the token's claim `sg`: the special groups that the login granted (G2). */
   readonly sg: readonly string[]
   /** Beginning of the session in ms since 1970. For an acting administrator, that of their own session. */
@@ -47,12 +54,16 @@ export const sessionsOf = (caller: Authenticated | Acting): readonly Session[] =
 
 /** True for an administrator, except while they act on behalf of someone (B3). */
 export const isAdministrator = (caller: Caller): boolean =>
-  caller.kind === 'eperson' && caller.session.administrator
+  caller.kind === 'eperson' && caller.session.administrator && caller.lacks === undefined
+
+/** The caller's groups, without the one of which they lack the right. */
+const groupsOf = ({ session, lacks }: Authenticated | Acting): readonly Group[] =>
+  lacks === undefined ? session.groups : session.groups.filter(({ name }) => name !== administratorGroup)
 
 /** True if the caller is a member of the group or has it as a special group (section 6). */
 export const isMember = (caller: Caller, group: string): boolean =>
   caller.specialGroups.some(one => one.name === group) ||
-  (caller.kind !== 'anonymous' && caller.session.groups.some(one => one.name === group))
+  (caller.kind !== 'anonymous' && groupsOf(caller).some(one => one.name === group))
 
 /** Returns the grant of the caller's access token, if they use one (docs/decisions/0040). */
 export const grantOf = (caller: Caller): Grant | undefined =>
@@ -77,7 +88,9 @@ export const viewerOf = memo(
   (caller: Caller): Viewer =>
     isAdministrator(caller)
       ? { kind: 'administrator' }
-      : readerOf(caller.kind === 'anonymous' ? null : caller.session, caller.specialGroups),
+      : caller.kind === 'anonymous'
+        ? readerOf(null, [], caller.specialGroups)
+        : readerOf(caller.session, groupsOf(caller), caller.specialGroups),
 )
 
 /** True if these readers currently admit the caller. */
@@ -90,10 +103,14 @@ export const mayWrite = (caller: Caller, readers: Readers): boolean =>
 
 /** Returns the viewer for an eperson other than the caller. Their special groups are unknown. */
 export const viewerOfSession = (session: Session | undefined): Viewer =>
-  session?.administrator ? { kind: 'administrator' } : readerOf(session ?? null, [])
+  session?.administrator ? { kind: 'administrator' } : readerOf(session ?? null, session?.groups ?? [], [])
 
-const readerOf = (session: Session | null, specialGroups: Caller['specialGroups']): Viewer => ({
+const readerOf = (
+  session: Session | null,
+  groups: readonly Group[],
+  specialGroups: readonly Group[],
+): Viewer => ({
   kind: 'reader',
   eperson: session?.eperson.uuid ?? null,
-  groups: new Set([...(session?.groups ?? []), ...specialGroups].map(({ name }) => name)),
+  groups: new Set([...groups, ...specialGroups].map(({ name }) => name)),
 })

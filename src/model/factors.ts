@@ -1,4 +1,11 @@
-import { type LoginMethod, passkeyMethod, twoFactorMethod } from './accounts.ts'
+import {
+  commandLineMethod,
+  type LoginMethod,
+  passkeyMethod,
+  passwordMethod,
+  type Session,
+  twoFactorMethod,
+} from './accounts.ts'
 import type { Count } from './throttle.ts'
 
 /** Second factors of epersons (docs/decisions/0081). */
@@ -8,6 +15,48 @@ export type FactorKind = (typeof factorKinds)[number]
 
 /** CARREL_SECOND_FACTOR (L12). */
 export type SecondFactorSetting = 'off' | 'optional' | 'administrators' | 'everybody'
+
+/** CARREL_SECOND_FACTOR and CARREL_SECOND_FACTOR_LOGINS. */
+export interface FactorPolicy {
+  readonly secondFactor: SecondFactorSetting
+  readonly secondFactorLogins: 'password' | 'all'
+}
+
+/** True if the policy demands a factor of an eperson. */
+export const demandsFactor = (
+  { secondFactor }: FactorPolicy,
+  { administrator }: Pick<Session, 'administrator'>,
+): boolean => secondFactor === 'everybody' || (secondFactor === 'administrators' && administrator)
+
+interface Begun {
+  readonly session: Pick<Session, 'administrator' | 'hasFactor'>
+  readonly method: LoginMethod
+  readonly proved?: true
+}
+
+/**
+ * True if the session began with a factor that its eperson still has, or with what the policy takes in place of one: the
+ * operator, or a provider that may have asked for its own.
+ */
+export function beganWithFactor({ secondFactorLogins }: FactorPolicy, { session, method, proved }: Begun) {
+  if (method === commandLineMethod) return true
+  if (method === twoFactorMethod || method === passkeyMethod || proved) return session.hasFactor
+  return method !== passwordMethod && secondFactorLogins === 'password'
+}
+
+/** What a session lacks that the policy demands: the factor of its eperson, or a first one to be enrolled. */
+export type FactorLack = 'factor' | 'enrolment'
+
+/**
+ * Decides what a session lacks at the moment, whatever was demanded when it began (L17). It may be asked for each
+ * request, and reads nothing.
+ */
+export const lackOf = (policy: FactorPolicy, begun: Begun): FactorLack | undefined =>
+  demandsFactor(policy, begun.session) && !beganWithFactor(policy, begun)
+    ? begun.session.hasFactor
+      ? 'factor'
+      : 'enrolment'
+    : undefined
 
 /** The methods of sessions that begin with a factor. */
 export const factorMethods = (setting: SecondFactorSetting): readonly LoginMethod[] =>

@@ -13,10 +13,15 @@ export type AllowedSessions = (typeof allowedSessions)[number]
  * True if a caller with a session stays logged in while the alert is active. An administrator who acts on
  * behalf of an eperson counts as an administrator.
  */
-export const isAllowed = (
-  allowed: AllowedSessions,
-  { session, acting }: { readonly session: Pick<Session, 'administrator'>; readonly acting?: unknown },
-): boolean => allowed !== 'admin' || session.administrator || acting !== undefined
+export const isAllowed = (allowed: AllowedSessions, { session, acting, lacks }: Allowing): boolean =>
+  allowed !== 'admin' || (session.administrator && lacks === undefined) || acting !== undefined
+
+interface Allowing {
+  readonly session: Pick<Session, 'administrator'>
+  readonly acting?: unknown
+  /** Set if the session lacks the second factor of administrators. */
+  readonly lacks?: unknown
+}
 
 /** A session that a login begins. */
 export interface NewSession {

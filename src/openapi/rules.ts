@@ -46,6 +46,9 @@ export function problemsOf(
     ...own,
     ...(needs === undefined ? [] : (['not-found'] as const)),
     ...(needsLogin(route.access) ? (['authentication-required'] as const) : []),
+    ...(needsLogin(route.access) || own.includes('access-denied')
+      ? (['second-factor-required', 'second-factor-enrolment-required'] as const)
+      : []),
     ...(route.access.who === 'administrator' ? (['access-denied'] as const) : []),
     ...everywhere,
     ...(isMetrics(route.url) || route.isProviderMessage ? [] : (['origin-not-allowed'] as const)),

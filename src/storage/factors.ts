@@ -1,4 +1,5 @@
 import type { Awaitable } from '../lib/awaitable.ts'
+import type { KeptSession } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { StoredFactor } from '../model/factors.ts'
 import type { VerifiedPassword } from './people.ts'
@@ -13,15 +14,15 @@ export interface Factors {
   standsAlone(): Awaitable<boolean>
   /**
    * @param codes hashes of recovery codes if it is to be the first factor; otherwise null
-   * @param passwordStamp that of the password by which it is enrolled; null: by a session
+   * @param by the login that has enrolled it; null: the operator
    * @returns `changed` if it is the first and wasn't to be, or the other way round
    */
   add(
     factor: StoredFactor,
     codes: readonly string[] | null,
-    passwordStamp: number | null,
+    by: Enroller | null,
     event: AuditEvent,
-  ): Promise<'added' | 'changed' | 'too-many' | 'known' | 'no-eperson'>
+  ): Promise<'added' | 'changed' | 'too-many' | 'known' | 'ended'>
   /** @returns false if the eperson has no such factor */
   rename(id: string, eperson: string, name: string, event: AuditEvent): Promise<boolean>
   /** Removes a factor, and with the last one the recovery codes. @returns false if there was none */
@@ -59,6 +60,15 @@ export interface CodeUse {
   readonly step: number
   /** The secret, if it was encrypted again. */
   readonly secret: Uint8Array | null
+}
+
+export interface Enroller {
+  /** The session in which the enrolment has begun, as of then, or the login that has none yet; `begun` is then 0. */
+  readonly session: KeptSession
+  /** The id of the login's ticket, which is used up; null: it has none. */
+  readonly ticket: string | null
+  /** The session that stays when all others end; null: all go on. */
+  readonly stays: KeptSession | null
 }
 
 export interface FactorsOf {

@@ -211,6 +211,8 @@ export interface Credentials {
   readonly passwordStamp: number
   /** True if a second factor is enrolled. */
   readonly hasFactor: boolean
+  /** Whatever ends all sessions replaces it. */
+  readonly sessionKey: Uint8Array
 }
 
 /** The password that was verified, as `credentials` returned it. */

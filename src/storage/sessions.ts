@@ -61,6 +61,8 @@ export interface Login extends VerifiedPassword {
   readonly begins: NewSession
   /** A hash with the current parameters, if the stored one has weaker ones. */
   readonly renewedHash: string | null
+  /** The session key when the login began, if a ticket stands for it: an ending since then has replaced it. */
+  readonly sessionKey?: Uint8Array
 }
 
 /** The methods on the path of requests, which each engine implements in its own way. */

@@ -24,7 +24,10 @@ async function logIn({ people, sessions }: Storage, email: string) {
 function tokensOf({ clock, identities, secrets, sessions }: Storage, verified = verifiedTokens()) {
   return createTokens({
     ...{ clock, sessions, verified },
-    config: { sessionLifetime: null, tokenLifetime: 100_000 },
+    config: {
+      ...{ sessionLifetime: null, tokenLifetime: 100_000 },
+      ...{ secondFactor: 'optional', secondFactorLogins: 'password' },
+    },
     keyring: secrets.current,
     loginMethods: ['password'],
     tickets: createTickets(identities, clock),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, wholeAnswer } from '../support/clients/answers.ts'
+import { bearerOf } from '../support/clients/client.ts'
 import {
   asked,
   enrolTotp,
@@ -11,7 +12,14 @@ import {
   tryLogin,
 } from '../support/data/factors.ts'
 import { ruthEmail } from '../support/data/ruth.ts'
-import { startCampus } from '../support/providers/ldap-flow.ts'
+import { startDirectory } from '../support/providers/ldap-directory.ts'
+import {
+  addressOf,
+  entries,
+  ruth as person,
+  startCampus,
+  withDirectory,
+} from '../support/providers/ldap-flow.ts'
 import { test } from '../support/service/engines.ts'
 import { passwordOf, startService } from '../support/service/service.ts'
 
@@ -64,6 +72,55 @@ test('L17 a reset ends the tickets of logins and of enrolments that were under w
   // A new login enrols a new factor.
   const again = await enrolTotp(ruth, { ticket: await mustEnrol() })
   assert.equal((await tryLogin(ruth, { ticket: again.ticket ?? '' })).status, 200)
+})
+
+test('L17 a ticket that has enrolled a factor is used up, and so is the login that it gave, when the factor is gone', async t => {
+  const service = await startService(t, {
+    env: { CARREL_BASE_URL: origin, CARREL_SECOND_FACTOR: 'everybody' },
+  })
+  await service.addEperson(ruthEmail)
+  const ruth = service.client()
+  const ticket = await ticketIn(await tryLogin(ruth, passwordForm(ruthEmail)))
+  const app = await enrolTotp(ruth, { ticket })
+  const [recovery = '', second = ''] = app.recoveryCodes ?? []
+  ruth.token = bearerOf(await tryLogin(ruth, { ...passwordForm(ruthEmail), recovery }))
+  const removed = await sendJson(ruth, `${factorsPath}/${app.id}/removal`, { proof: { recovery: second } })
+  assert.equal(removed.status, 204)
+  await assertProblem(await tryLogin(ruth, { ticket: app.ticket ?? '' }), 401, 'login-failed')
+  const again = await sendJson(ruth, `${factorsPath}/enrolments`, { kind: 'totp', name: 'Again', ticket })
+  await assertProblem(again, 401, 'login-failed')
+})
+
+test('T12 L17 the end of all sessions ends the tickets of a directory’s login, and the enrolments begun with them', async t => {
+  const directory = await startDirectory(t, entries)
+  const service = await startService(t, {
+    env: {
+      ...withDirectory(t, [addressOf(directory)]),
+      CARREL_SECOND_FACTOR: 'everybody',
+      CARREL_SECOND_FACTOR_LOGINS: 'all',
+    },
+  })
+  const client = service.client()
+  const mustEnrol = async () =>
+    ticketIn(await tryLogin(client, { user: person.user, password: person.password }))
+  const ticket = await mustEnrol()
+  const wanted = { kind: 'totp', name: 'a stranger’s', ticket }
+  const begun = await asked<{ enrolment: string; secret: string }>(
+    client,
+    `${factorsPath}/enrolments`,
+    wanted,
+    201,
+  )
+  const [{ uuid = '' } = {}] = (await service.storage.people.listEpersons()).filter(
+    ({ email }) => email === person.email,
+  )
+  await service.storage.sessions.logout(uuid, { ...commandEvent('session.end', 'all'), eperson: uuid })
+  await assertProblem(await sendJson(client, `${factorsPath}/enrolments`, wanted), 401, 'login-failed')
+  const { TOTP } = await import('otpauth')
+  const finished = { enrolment: begun.enrolment, totp: new TOTP({ secret: begun.secret }).generate() }
+  await assertProblem(await sendJson(client, factorsPath, finished), 422, 'factor-refused')
+  assert.deepEqual((await service.storage.factors.of(uuid)).factors, [])
+  await enrolTotp(client, { ticket: await mustEnrol() })
 })
 
 test('L5 beside a directory, a malformed factor does not tell which names have a password here', async t => {

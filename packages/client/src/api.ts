@@ -299,6 +299,7 @@ export interface Schemas {
     readonly enrolment: string
     readonly totp?: string
     readonly webauthn?: { readonly [name: string]: unknown }
+    readonly endOtherSessions?: boolean
   }
   readonly Entity: {
     readonly name: string

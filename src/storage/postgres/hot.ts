@@ -13,7 +13,7 @@ import { type Begun, maxSessions, maxShift, type NewSession, readState } from '.
 import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
 import type { Login, Refreshed } from '../sessions.ts'
 import { mine } from '../statements/group-tree.ts'
-import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
+import { type EpersonRow, epersonColumns, hasFactor, toEperson } from '../statements/people-rows.ts'
 import { storeTime } from '../statements/statements.ts'
 import type { Pool, Value } from './driver.ts'
 import { insertEvent, insertLoginEvent, type Named, named, replaceNul, runRecording } from './events.ts'
@@ -30,7 +30,7 @@ export const lookUpSessions = `SELECT s.store, s.entities, s.records, s.secrets,
   LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`
 
 /** The columns of a session. One statement reads them all, so they are from one snapshot. */
-export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
+export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp, ${hasFactor},
   to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
     JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
 
@@ -38,6 +38,7 @@ export type SessionRow = EpersonRow & {
   session_key: Uint8Array
   session_state: string | null
   stamp: number
+  has_factor: number
   groups: readonly Group[]
 }
 
@@ -45,6 +46,7 @@ export const toSession = (row: SessionRow): Session => ({
   eperson: toEperson(row),
   administrator: row.groups.some(group => group.name === administratorGroup),
   groups: row.groups,
+  hasFactor: row.has_factor === 1,
   sessionKey: row.session_key,
   ...readState(row.session_state, row.session_key),
   stamp: row.stamp,
@@ -85,7 +87,7 @@ const loginOf = (set: string, where: string, more = '') =>
 
 const withPassword = loginOf(
   ', password_hash = coalesce(:hash, password_hash)',
-  'password_stamp = :password_stamp',
+  'password_stamp = :password_stamp AND session_key = coalesce(:session_key::bytea, session_key)',
 )
 
 /** @returns undefined if the eperson has changed since their password was looked up */
@@ -94,6 +96,7 @@ export const recordLogin = (pool: Pool, login: Login, event: AuditEvent): Promis
     uuid: login.uuid,
     hash: login.renewedHash,
     password_stamp: login.passwordStamp,
+    session_key: login.sessionKey ?? null,
   })
 
 const atProvider = loginOf(

@@ -23,11 +23,12 @@ import { readSession } from './rows.ts'
 export function recordLogin(db: Database, login: Login, event: AuditEvent): Begun | undefined {
   const changed = db.run(
     `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
-     WHERE uuid = ? AND password_stamp = ? AND enabled = 1`,
+     WHERE uuid = ? AND password_stamp = ? AND session_key = coalesce(?, session_key) AND enabled = 1`,
     now(),
     login.renewedHash,
     login.uuid,
     login.passwordStamp,
+    login.sessionKey ?? null,
   )
   if (changed === 0) return failLogin(db, event)
   recordEvent(db, event)

@@ -1,8 +1,10 @@
 import { countGuess, guessesBack, maxFactors, maxTotp, type StoredFactor } from '../../model/factors.ts'
+import { isAlive, readState } from '../../model/sessions.ts'
 import type { Count } from '../../model/throttle.ts'
 import type { CodeUse, Factors } from '../factors.ts'
 import type { VerifiedPassword } from '../people.ts'
 import { endAccessTokens } from './access-tokens.ts'
+import { changeStamp } from './people-rows.ts'
 import { keepOnly } from './sessions.ts'
 import {
   type Change,
@@ -18,6 +20,7 @@ import {
   rows,
   run,
   type StatementsOf,
+  TakenBack,
   update,
 } from './statements.ts'
 
@@ -45,11 +48,12 @@ export const factors = {
     },
   },
   changes: {
-    *add(factor, codes, passwordStamp, event) {
+    *add(factor, codes, by, event) {
       yield* rights(event, 'own')
       const { alone, eperson, ...rest } = factor
       const owner = yield* lockOwner(eperson)
-      if (!owner || (passwordStamp !== null && owner.password_stamp !== passwordStamp)) return 'no-eperson'
+      if (!owner || (by && !isAlive({ ...owner, ...readState(owner.state, owner.sessionKey) }, by.session)))
+        return 'ended'
       const others = yield* rows<{ kind: string }>('SELECT kind FROM factor WHERE eperson = $1', eperson)
       if ((others.length === 0) !== (codes !== null)) return 'changed'
       const most = factor.kind === 'totp' ? maxTotp : maxFactors
@@ -58,6 +62,9 @@ export const factors = {
       const row = { ...rest, eperson, alone: Number(alone) }
       if ((yield* insert('factor', row, '(credential) DO NOTHING')) === 0) return 'known'
       if (codes) yield* putCodes(eperson, codes)
+      if (by && by.ticket !== null) yield* useTicket(by.ticket, factor.created)
+      if (by?.stays) yield* keepOnly(eperson, by.stays)
+      else if (codes) yield* changeStamp(eperson)
       yield* record(event)
       return 'added'
     },
@@ -73,7 +80,10 @@ export const factors = {
       yield* lockGuesses(eperson)
       if ((yield* run('DELETE FROM factor WHERE id = $1 AND eperson = $2', id, eperson)) === 0) return false
       yield* endGuesses(eperson)
-      if ((yield* count('factor WHERE eperson = $1', eperson)) === 0) yield* putCodes(eperson, [])
+      if ((yield* count('factor WHERE eperson = $1', eperson)) === 0) {
+        yield* putCodes(eperson, [])
+        yield* changeStamp(eperson)
+      }
       yield* record(event)
       return true
     },
@@ -82,7 +92,6 @@ export const factors = {
       yield* lockOwner(eperson)
       yield* lockGuesses(eperson)
       const removed = yield* run('DELETE FROM factor WHERE eperson = $1', eperson)
-      if (removed === 0) return 0
       yield* putCodes(eperson, [])
       yield* endGuesses(eperson)
       yield* keepOnly(eperson, undefined)
@@ -170,9 +179,24 @@ function* useOnce({ id, step, secret }: CodeUse, at: number): Change<boolean> {
   return used === 1
 }
 
+interface Owner {
+  readonly sessionKey: Uint8Array
+  readonly state: string | null
+}
+
 /** Makes concurrent changes of an eperson's factors see each other. */
-const lockOwner = (eperson: string): Change<{ readonly password_stamp: number } | undefined> =>
-  row('SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE', eperson)
+const lockOwner = (eperson: string): Change<Owner | undefined> =>
+  row(
+    `SELECT session_key AS "sessionKey", session_state AS state
+     FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE`,
+    eperson,
+  )
+
+/** Uses up a ticket, or takes the change back if it was used before. */
+function* useTicket(id: string, now: number): Change<void> {
+  const used = yield* run('DELETE FROM ticket WHERE id = $1 AND expires > $2', id, now)
+  if (used === 0) throw new TakenBack('ended')
+}
 
 /** Replaces an eperson's recovery codes. */
 function* putCodes(eperson: string, codes: readonly string[]): Change<void> {

@@ -30,6 +30,10 @@ export type EpersonRow = {
   readonly profile: string | null
 }
 
+/** 1 if the eperson has a second factor. Adding the first one and removing the last change the stamp. */
+export const hasFactor =
+  'CAST(EXISTS (SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid) AS INTEGER) AS has_factor'
+
 export const toEperson = (row: EpersonRow): Eperson => ({
   uuid: row.uuid,
   email: row.email,

@@ -21,6 +21,7 @@ import {
   epersonValues,
   epersonWith,
   groupNamed,
+  hasFactor,
   insertEperson,
   isSame,
   lockEperson,
@@ -56,9 +57,9 @@ export const epersons = {
         readonly password_hash: string | null
         readonly password_stamp: number
         readonly has_factor: number
+        readonly session_key: Uint8Array
       }>(
-        `SELECT uuid, enabled, password_hash, password_stamp,
-           CAST(EXISTS (SELECT 1 FROM factor f WHERE f.eperson = uuid) AS INTEGER) AS has_factor
+        `SELECT uuid, enabled, password_hash, password_stamp, session_key, ${hasFactor}
          FROM eperson WHERE email_key = $1`,
         emailKey(email),
       )
@@ -69,6 +70,7 @@ export const epersons = {
           passwordHash: found.password_hash,
           passwordStamp: found.password_stamp,
           hasFactor: found.has_factor === 1,
+          sessionKey: found.session_key,
         }
       )
     },
