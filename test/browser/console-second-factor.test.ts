@@ -75,15 +75,27 @@ const isIn = async (page: Page) => {
   await settled(page)
 }
 
-async function logOut(desk: Desk): Promise<void> {
+/** @param loads true if the page of the login is loaded anew; otherwise a link leads there */
+async function logOut(desk: Desk, loads = true): Promise<void> {
   // On a phone, the menu is closed.
   const menu = button(desk.page, 'Menu')
   if (await menu.isVisible()) await menu.click()
   await button(desk.page, /^Account of/).click()
   await button(desk.page, 'Log out').click()
   await desk.page.waitForFunction(() => Object.keys(localStorage).every(key => !key.startsWith('carrel:')))
-  await desk.open('login')
+  if (loads) return desk.open('login')
+  await desk.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await desk.page.getByRole('link', { name: 'Log in', exact: true }).first().click()
 }
+
+/** Waits until the cursor is in the field with this label. */
+const cursorIn = (place: Page | Locator, page: Page, label: string) =>
+  place.getByLabel(label).and(page.locator(':focus')).waitFor()
+
+/** The numbers of lines of the codes that are shown. */
+const linesOfCodes = (page: Page) =>
+  page.locator('.recovery code').evaluateAll(all => all.map(one => one.getClientRects().length))
+const oneLineEach = Array<number>(10).fill(1)
 
 const secretIn = async (page: Page | Locator) =>
   (await page.locator('.totp-secret').innerText()).replaceAll(' ', '')
@@ -102,7 +114,8 @@ testOn(
     // An app, by keyboard.
     await desk.open('account')
     await button(page, 'Add an authenticator app').press('Enter')
-    await dialog(page).getByLabel('Name').fill('My phone')
+    await cursorIn(dialog(page), page, 'Name')
+    await page.keyboard.type('My phone')
     await dialog(page).getByLabel('Your password').fill('wrong')
     await page.keyboard.press('Enter')
     await dialog(page).getByText('This is not your password.').waitFor()
@@ -111,9 +124,19 @@ testOn(
     await dialog(page)
       .getByRole('img', { name: /^QR code/ })
       .waitFor()
-    const app = new AuthenticatorApp(await secretIn(dialog(page)))
+    const secret = await secretIn(dialog(page))
+    const app = new AuthenticatorApp(secret)
     const code = dialog(page).getByLabel('Code from your app')
-    await page.locator('input:focus').waitFor()
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await button(dialog(page), 'Copy the secret').click()
+    await said(page, 'Copied')
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret)
+    const link = dialog(page).getByRole('link', { name: 'Open in an app on this device' })
+    assert.match(
+      (await link.getAttribute('href')) ?? '',
+      new RegExp(`^otpauth://totp/.*[?&]secret=${secret}&`),
+    )
+    await code.focus()
     await page.keyboard.type(app.old())
     await page.keyboard.press('Enter')
     await dialog(page)
@@ -125,6 +148,9 @@ testOn(
     await dialog(page).getByText('They are shown only now').waitFor()
     const codes = await dialog(page).getByRole('listitem').allInnerTexts()
     assert.equal(new Set(codes).size, 10)
+    await dialog(page).getByRole('heading', { name: 'Keep your recovery codes' }).waitFor()
+    assert.equal(await dialog(page).getByText('Add an authenticator app').count(), 0)
+    assert.deepEqual(await linesOfCodes(page), oneLineEach)
     assert.deepEqual(await lookAt(desk, 'second-factor-codes-1440'), [])
     const downloaded = page.waitForEvent('download')
     await button(dialog(page), 'Download').click()
@@ -133,7 +159,6 @@ testOn(
       codes.filter(one => !kept.includes(one)),
       [],
     )
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await button(dialog(page), 'Copy').click()
     await said(page, 'Copied')
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), codes.join('\n'))
@@ -188,17 +213,20 @@ testOn(
     await button(dialog(page), 'Use a recovery code').click()
     const recovery = dialog(page).getByLabel('Recovery code')
     await recovery.fill('aaaa-aaaa-aaaa-aaaa')
-    await submit(dialog(page)).click()
+    const useUp = button(dialog(page), 'Use up the recovery code')
+    await useUp.click()
     await dialog(page)
       .getByText(/This recovery code is wrong/)
       .waitFor()
-    await recovery.fill(codes[3] ?? '')
-    await submit(dialog(page)).click()
+    await recovery.fill(` ${codes[3]?.toUpperCase().replaceAll('-', ' ')}`)
+    await useUp.click()
     await said(page, 'Saved.')
+    await said(page, '9 recovery codes are left.')
     assert.equal(await page.getByLabel('First name').inputValue(), 'Ruth Elisabeth')
 
-    // By the passkey alone, then by it after the password.
-    await logOut(desk)
+    // By the passkey alone, which is the first of the store and offered at once; then by it after the password.
+    await logOut(desk, false)
+    await button(main, 'Log in with a passkey').waitFor()
     await agree(async () => {
       await button(main, 'Log in with a passkey').click()
       await isIn(page)
@@ -207,7 +235,7 @@ testOn(
     await givePassword(main, reader)
     await main.getByText('Your browser will ask for your passkey.').waitFor()
     await agree(async () => {
-      await submit(main).press('Enter')
+      await button(main, 'Confirm with the passkey').press('Enter')
       await isIn(page)
     })
 
@@ -262,16 +290,21 @@ testOn(
     await desk.open('login')
     await givePassword(main, reader)
     await main.getByText('Your account needs a second factor').waitFor()
+    await cursorIn(main, page, 'Name')
+    await page.keyboard.type('Phone')
     await main.getByRole('radio', { name: /^authenticator app/ }).check()
-    await main.getByLabel('Name').fill('Phone')
     assert.deepEqual(await lookAt(desk, 'second-factor-enrol-360'), [])
     await button(main, 'Continue').click()
     await main.getByRole('img', { name: /^QR code/ }).waitFor()
+    await button(main, 'Copy the secret').waitFor()
+    await main.getByRole('link', { name: 'Open in an app on this device' }).waitFor()
     assert.deepEqual(await lookAt(desk, 'second-factor-code-360'), [])
     const app = new AuthenticatorApp(await secretIn(main))
     await main.getByLabel('Code from your app').fill(await app.next())
     await button(main, 'Add it').click()
-    await main.getByText('They are shown only now').waitFor()
+    await main.getByRole('heading', { name: /^Recovery codes for/ }).waitFor()
+    assert.equal(await main.getByText('Your account needs a second factor').count(), 0)
+    assert.deepEqual(await linesOfCodes(page), oneLineEach)
     assert.deepEqual(await lookAt(desk, 'second-factor-codes-360'), [])
     await button(main, 'I have kept them').click()
     await isIn(page)
@@ -281,7 +314,9 @@ testOn(
 
     await logOut(desk)
     await givePassword(main, reader)
-    await main.getByLabel('Code from your app').waitFor()
+    await cursorIn(main, page, 'Code from your app')
+    await button(main, 'Confirm the code').waitFor()
+    assert.equal(await submit(main).count(), 0)
     assert.deepEqual(await lookAt(desk, 'second-factor-step-360'), [])
     await takePicture(page, 'second-factor-step-360')
     await button(main, 'Start over').click()

@@ -15,6 +15,8 @@ export type Answer = Factor | { readonly password: string } | Readonly<Record<st
 
 export interface FactorForm {
   readonly fields: JSX.Element
+  /** The label of the button that sends the answer. */
+  readonly act: string
   /** Returns what was typed, or the answer of a passkey. @throws DOMException if the user declines it */
   answer(): Promise<Answer>
   /** Explains a refusal of the answer. */
@@ -32,7 +34,11 @@ export function useFactor(kinds: readonly Asked[], passkey: () => Promise<Passke
   const [text, setText] = useState('')
   const kind = chosen !== undefined && has.includes(chosen) ? chosen : has[0]
   const place = useRef<HTMLDivElement>(null)
-  useEffect(() => place.current?.querySelector('input')?.focus(), [kind])
+  useEffect(() => {
+    const input = place.current?.querySelector('input')
+    // The cursor starts in the first field of the form.
+    if (input && (chosen !== undefined || input.form?.querySelector('input') === input)) input.focus()
+  }, [kind])
   const input = (name: 'totp' | 'recovery' | 'password', more: JSX.IntrinsicElements['input']) => (
     <Field label={t(`factor.${name}`)} hint={name === 'password' ? undefined : t(`factor.${name}.hint`)}>
       <input
@@ -75,14 +81,14 @@ export function useFactor(kinds: readonly Asked[], passkey: () => Promise<Passke
   )
   return {
     fields,
+    act: t(`factor.do.${kind ?? 'password'}`),
     answer: async () => {
       if (kind === undefined) return {}
       if (kind === 'webauthn') return passkey()
       if (kind === 'password') return { password: text }
       // A code is of no use a second time.
       setText('')
-      const typed = text.replaceAll(/\s/g, '')
-      return kind === 'totp' ? { totp: typed } : { recovery: typed }
+      return kind === 'totp' ? { totp: text } : { recovery: text }
     },
     why: problem => <WhyRefused problem={problem} kind={kind} />,
   }

@@ -602,6 +602,10 @@ export const everybody: Everybody = {
   'factor.use.totp': 'Code aus Ihrer App benutzen',
   'factor.use.webauthn': 'Passkey benutzen',
   'factor.use.recovery': 'Wiederherstellungscode benutzen',
+  'factor.do.totp': 'Code bestätigen',
+  'factor.do.webauthn': 'Mit dem Passkey bestätigen',
+  'factor.do.recovery': 'Wiederherstellungscode einlösen',
+  'factor.do.password': 'Passwort bestätigen',
   'factor.wrong.totp': 'Dieser Code ist falsch oder schon benutzt. Warten Sie auf den nächsten.',
   'factor.wrong.recovery': 'Dieser Wiederherstellungscode ist falsch oder schon benutzt.',
   'factor.wrong.webauthn': 'Dieser Passkey gehört nicht zu Ihrem Konto.',
@@ -613,6 +617,8 @@ export const everybody: Everybody = {
     'Scannen Sie dieses Bild mit Ihrer Authenticator-App, und geben Sie den Code ein, den sie zeigt.',
   'totp.picture': 'QR-Code mit dem Geheimnis für Ihre Authenticator-App',
   'totp.secret': 'Scannen geht nicht? Geben Sie dieses Geheimnis in die App ein:',
+  'totp.copy': 'Geheimnis kopieren',
+  'totp.open': 'In einer App auf diesem Gerät öffnen',
   'totp.wrong':
     'Dieser Code stimmt nicht. Warten Sie auf den nächsten. Wird auch der abgelehnt, beginnen Sie von vorn.',
   'passkey.making': 'Ihr Browser fragt Sie, ob er einen Passkey anlegen soll.',
@@ -622,6 +628,7 @@ export const everybody: Everybody = {
   'recovery.title': 'Wiederherstellungscodes für {name}',
   'recovery.once':
     'Sie werden nur jetzt gezeigt. Bewahren Sie sie dort auf, wo Sie sie ohne Ihr Telefon finden: Jeder meldet Sie einmal an.',
+  'recovery.keep': 'Bewahren Sie Ihre Wiederherstellungscodes auf',
   'recovery.kept': 'Ich habe sie aufbewahrt',
   'recovery.left': {
     one: 'Ein Wiederherstellungscode ist übrig.',

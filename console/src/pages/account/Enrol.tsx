@@ -1,10 +1,13 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Copy, KeyRound } from '../../icons.ts'
 import { Check } from '../../parts/Check.tsx'
+import { copy } from '../../parts/copy.ts'
 import { useFactor } from '../../parts/FactorFields.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { Icon } from '../../parts/Icon.tsx'
 import { useWork, type Work } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import {
@@ -26,12 +29,14 @@ interface Parts {
   readonly kinds: readonly Enrolled['kind'][]
   /** What callers can prove themselves with, or the ticket of a login that demands a factor. */
   readonly by: readonly ProofName[] | { readonly ticket: string }
+  /** Called when the recovery codes of the first factor are shown, which are about more than that factor. */
+  readonly onCodes: () => void
   /** Called when the factor is enrolled and its recovery codes were shown. */
   readonly onDone: (finished: Finished) => unknown
 }
 
 /** Adds a factor: its name and a proof, then its first use, then the recovery codes of the first factor. */
-export default function Enrol({ onDone, ...parts }: Parts): JSX.Element {
+export default function Enrol({ onCodes, onDone, ...parts }: Parts): JSX.Element {
   const [begun, setBegun] = useState<Begun>()
   const [done, setDone] = useState<Finished>()
   const going = useWork(async () => done && onDone(done))
@@ -44,7 +49,11 @@ export default function Enrol({ onDone, ...parts }: Parts): JSX.Element {
   if (!begun) return <Begin {...parts} onBegun={setBegun} />
   const more = {
     anonymous: 'ticket' in parts.by,
-    onFinished: (finished: Finished) => (finished.recoveryCodes ? setDone(finished) : onDone(finished)),
+    onFinished: (finished: Finished) => {
+      if (!finished.recoveryCodes) return onDone(finished)
+      onCodes()
+      return setDone(finished)
+    },
   }
   return begun.kind === 'totp' ? (
     <FirstCode begun={begun} {...more} />
@@ -86,20 +95,21 @@ function Begin({
   kinds,
   by,
   onBegun,
-}: Omit<Parts, 'onDone'> & { readonly onBegun: (begun: Begun) => void }): JSX.Element {
-  const [first = 'totp', ...others] = kinds
-  const [kind, setKind] = useState(first)
+}: Omit<Parts, 'onCodes' | 'onDone'> & { readonly onBegun: (begun: Begun) => void }): JSX.Element {
+  const [kind, setKind] = useState(kinds[0] ?? 'totp')
   const [name, setName] = useState('')
   const [alone, setAlone] = useState(false)
   const byTicket = 'ticket' in by
   const { fields, answer, why } = useFactor(byTicket ? [] : by, provePasskey)
+  const first = useRef<HTMLInputElement>(null)
+  useEffect(() => first.current?.focus(), [])
   const work = useWork(async () => {
     const wanted = { kind, name: name.trim(), ...(kind === 'passkey' ? { alone } : {}) }
     onBegun(await begin(wanted, byTicket ? by : { proof: await answer() }))
   })
   return (
     <Step work={work} act={t('continue')} why={why(work.problem)}>
-      {others.length > 0 && (
+      {kinds.length > 1 && (
         <fieldset class="plain">
           <legend>{t('factor.which')}</legend>
           {kinds.map(one => (
@@ -113,7 +123,13 @@ function Begin({
         </fieldset>
       )}
       <Field label={t('factor.name')} hint={t(`factor.name.hint.${kind}`)}>
-        <input required maxLength={100} value={name} onInput={event => setName(event.currentTarget.value)} />
+        <input
+          ref={first}
+          required
+          maxLength={100}
+          value={name}
+          onInput={event => setName(event.currentTarget.value)}
+        />
       </Field>
       {kind === 'passkey' && (
         <Check checked={alone} onChange={setAlone}>
@@ -148,6 +164,16 @@ function FirstCode({ begun, anonymous, onFinished }: FirstUse<'totp'>): JSX.Elem
       <p>
         {t('totp.secret')} <code class="totp-secret">{begun.secret.replaceAll(/.{4}(?=.)/g, '$& ')}</code>
       </p>
+      <div class="row">
+        <button type="button" class="button" onClick={() => copy(begun.secret)}>
+          <Icon of={Copy} />
+          {t('totp.copy')}
+        </button>
+        <a class="button" href={begun.uri}>
+          <Icon of={KeyRound} />
+          {t('totp.open')}
+        </a>
+      </div>
       {fields}
     </Step>
   )

@@ -129,6 +129,7 @@ function Change({ open, factors, onOpen }: Changing): JSX.Element {
   const close = () => onOpen(undefined)
   const proofs = proofsOf(factors)
   const [name, setName] = useState('factor' in open ? open.factor.name : '')
+  const [hasCodes, setHasCodes] = useState(false)
   const done = (text: string) => {
     toast(text)
     close()
@@ -200,8 +201,13 @@ function Change({ open, factors, onOpen }: Changing): JSX.Element {
       )
     default:
       return (
-        <Dialog title={t(`factor.add.${open.what}`)} onClose={close}>
-          <Enrol kinds={[open.what]} by={proofs} onDone={() => done(t('factor.added'))} />
+        <Dialog title={t(hasCodes ? 'recovery.keep' : `factor.add.${open.what}`)} onClose={close}>
+          <Enrol
+            kinds={[open.what]}
+            by={proofs}
+            onCodes={() => setHasCodes(true)}
+            onDone={() => done(t('factor.added'))}
+          />
         </Dialog>
       )
   }

@@ -5,13 +5,13 @@ import { entities } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
 import { Check } from '../../parts/Check.tsx'
+import { copy } from '../../parts/copy.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
-import { toast } from '../../parts/toast.tsx'
 
 const day = 86_400_000
 
@@ -104,16 +104,7 @@ const Made = ({ token, onClose }: { readonly token: string; readonly onClose: ()
     <div class="secret">
       <Notice tone="warn">{t('tokens.once')}</Notice>
       <code>{token}</code>
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          navigator.clipboard.writeText(token).then(
-            () => toast(t('copied')),
-            () => toast(t('failed'), 'bad'),
-          )
-        }}
-      >
+      <button type="button" class="button" onClick={() => copy(token)}>
         <Icon of={Copy} />
         {t('copy')}
       </button>

@@ -1,25 +1,17 @@
 import type { JSX } from 'preact'
 import { t } from '../../i18n/i18n.ts'
 import { Copy, Download, Printer } from '../../icons.ts'
+import { copy } from '../../parts/copy.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { save } from '../../parts/save.ts'
 import { Notice } from '../../parts/states.tsx'
-import { toast } from '../../parts/toast.tsx'
 import { repositoryName } from '../../settings.ts'
 
 /** Recovery codes, which are shown once, with ways to keep them. */
 export function RecoveryCodes({ codes }: { readonly codes: readonly string[] }): JSX.Element {
   const text = `${t('recovery.title', { name: repositoryName })}\n\n${codes.join('\n')}\n`
   const actions = [
-    [
-      'copy',
-      Copy,
-      () =>
-        navigator.clipboard.writeText(codes.join('\n')).then(
-          () => toast(t('copied')),
-          () => toast(t('failed'), 'bad'),
-        ),
-    ],
+    ['copy', Copy, () => copy(codes.join('\n'))],
     ['download', Download, () => save(new Blob([text], { type: 'text/plain' }), 'recovery-codes.txt')],
     ['print', Printer, () => print()],
   ] as const
@@ -27,9 +19,7 @@ export function RecoveryCodes({ codes }: { readonly codes: readonly string[] }):
     <div class="stack">
       <Notice tone="warn">{t('recovery.once')}</Notice>
       <div class="recovery">
-        <p>
-          <strong>{t('recovery.title', { name: repositoryName })}</strong>
-        </p>
+        <h2>{t('recovery.title', { name: repositoryName })}</h2>
         <ol>
           {codes.map(one => (
             <li key={one}>

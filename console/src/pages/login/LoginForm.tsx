@@ -10,8 +10,9 @@ import { Icon } from '../../parts/Icon.tsx'
 import { Lazy } from '../../parts/Lazy.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { toast } from '../../parts/toast.tsx'
 import { login } from '../../session.ts'
-import type { Finished } from '../account/factors.ts'
+import { type Finished, loadFactors } from '../account/factors.ts'
 import './login.css'
 
 interface Parts {
@@ -43,6 +44,7 @@ export function LoginForm({ returnTo, onDone, email: known = '' }: Parts): JSX.E
   const [missing, setMissing] = useState<Missing>()
   const [email, setEmail] = useState(known)
   const [isOver, setOver] = useState(false)
+  const [isEnrolled, setEnrolled] = useState(false)
   /** Goes on to what the login lacks. Fails if that was asked for already, or if it lacks nothing. */
   const attempt = async (work: () => Promise<void>) => {
     try {
@@ -62,12 +64,13 @@ export function LoginForm({ returnTo, onDone, email: known = '' }: Parts): JSX.E
   if (missing)
     return (
       <div class="stack">
-        <Notice>{t('login.enrol')}</Notice>
+        {!isEnrolled && <Notice>{t('login.enrol')}</Notice>}
         <Lazy
           load={loadEnrol}
           with={{
             kinds: canMakePasskeys() ? (['passkey', 'totp'] as const) : (['totp'] as const),
             by: { ticket: missing.ticket },
+            onCodes: () => setEnrolled(true),
             onDone: ({ ticket = '' }: Finished) => attempt(() => client.loginByTicket(ticket)),
           }}
         />
@@ -112,10 +115,13 @@ function SecondStep({
   readonly attempt: Attempt
   readonly onBack: () => void
 }): JSX.Element {
-  const { fields, answer, why } = useFactor(factors, () => client.passkey({ ticket }))
+  const { fields, act, answer, why } = useFactor(factors, () => client.passkey({ ticket }))
   const work = useWork(async () => {
     const factor = (await answer()) as Factor
     await attempt(() => client.loginByTicket(ticket, factor))
+    if (!('recovery' in factor)) return
+    const left = await loadFactors().catch(() => undefined)
+    if (left) toast(t('recovery.left', { n: left.recoveryCodes }))
   })
   return (
     <form
@@ -130,7 +136,7 @@ function SecondStep({
       {why(work.problem)}
       <div class="row">
         <button type="submit" class="button primary" aria-busy={work.busy}>
-          {t('login')}
+          {act}
         </button>
         <button type="button" class="button quiet" onClick={onBack}>
           {t('login.start-over')}

@@ -5,12 +5,12 @@ import { printExactly } from '../../exact.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ChevronDown, Copy, CopyPlus, Pencil, Trash2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
+import { copy } from '../../parts/copy.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Menu } from '../../parts/Menu.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
-import { toast } from '../../parts/toast.tsx'
 import { cut, FieldName } from '../../parts/Value.tsx'
 import { Whole } from '../../parts/Whole.tsx'
 import { go, href, type Parameters, path } from '../../router.ts'
@@ -179,16 +179,7 @@ function RecordActions({
 }
 
 const CopyAddress = (): JSX.Element => (
-  <button
-    type="button"
-    class="button"
-    onClick={() => {
-      navigator.clipboard.writeText(new URL(href(path.value), location.origin).href).then(
-        () => toast(t('copied')),
-        () => toast(t('failed'), 'bad'),
-      )
-    }}
-  >
+  <button type="button" class="button" onClick={() => copy(new URL(href(path.value), location.origin).href)}>
     <Icon of={Copy} />
     {t('record.copy')}
   </button>

@@ -2,9 +2,9 @@ import type { JSX } from 'preact'
 import { queryBase, service } from '../../api.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
+import { copy } from '../../parts/copy.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { eperson } from '../../session.ts'
 import { addressOf, astOf, clientOf, curlOf, fetchOf, isAst, placeholder, type Requested } from './texts.ts'
@@ -48,12 +48,7 @@ function RequestDialog({
               type="button"
               class="button quiet"
               aria-label={t('request.copy', { name })}
-              onClick={() =>
-                navigator.clipboard.writeText(text).then(
-                  () => toast(t('copied')),
-                  () => toast(t('failed'), 'bad'),
-                )
-              }
+              onClick={() => copy(text)}
             >
               <Icon of={Copy} size={16} />
               {t('copy')}
