@@ -5,10 +5,12 @@ import { type Finding, isTrouble, levels } from './doctor/finding.ts'
 import { examined } from './inspect-store.ts'
 import { printable, sayList } from './output.ts'
 
-/** `carrel doctor`: looks for known misconfigurations (D8). It only reads, also while the service runs. */
+/** `carrel doctor`: looks for known misconfigurations (D8), also while the service runs. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Look for misconfigurations, and say what to do about each. Changes nothing.')
+    .description(
+      'Look for misconfigurations, and say what to do about each. Only a bucket is written to: a probe, removed at once.',
+    )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = readSettings(process.env)

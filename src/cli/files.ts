@@ -58,7 +58,8 @@ export function filesCommand(): Command {
           json
             ? JSON.stringify(report, null, 2)
             : `${report.setAside} set aside, ${report.broughtBack} restored, ${report.deleted} deleted, ` +
-                `${report.leftovers} half-written files removed.`,
+                `${report.leftovers} half-written files removed.` +
+                (report.leftOut === undefined ? '' : `\n${printable(report.leftOut)}.`),
         ),
       ),
     )

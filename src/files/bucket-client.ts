@@ -3,65 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as s3 from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { type BucketPlace, placeText } from '../config/files-place.ts'
-import { FilesUnavailable } from '../lib/errors.ts'
+import { FilesUnavailable, UnknownRequest, WrongAnswer } from '../lib/errors.ts'
 import { createFairQueue, nobody } from '../lib/fair-queue.ts'
-import type { BucketOperation, Measures } from '../model/measures.ts'
+import type { BucketOperation } from '../model/measures.ts'
+import { locate, takeFrom } from './bucket-answers.ts'
 import { isMissing, translate } from './bucket-errors.ts'
-
-/** An object or an upload, as lists show it. */
-interface Listed {
-  readonly key: string
-  /** In ms since 1970. */
-  readonly modified: number
-}
-
-/** Bytes of an object. */
-export interface Part {
-  /** Size of the whole object in bytes. */
-  readonly size: number
-  readonly bytes: Buffer
-}
-
-/** Bytes of an object at the pace of their reader, who has the connection until they have ended or are destroyed. */
-export interface StreamedPart extends Pick<Part, 'size'> {
-  readonly body: IncomingMessage
-}
-
-/** Requests to a bucket, as far as Carrel makes them. Each throws FilesUnavailable or MisconfiguredFiles. */
-export interface BucketClient {
-  /** Size of an object in bytes; undefined if there is none. */
-  size(key: string): Promise<number | undefined>
-  /** Reads bytes from `start` to `end` into memory; undefined if there is no such object. */
-  read(key: string, start: number, end: number): Promise<Part | undefined>
-  /** Begins to read them. The caller bounds the number of such answers. */
-  stream(key: string, start: number, end: number): Promise<StreamedPart | undefined>
-  put(key: string, bytes: Uint8Array): Promise<void>
-  /** @returns the id of a multipart upload */
-  begin(key: string): Promise<string>
-  /** Sends a part, numbered from 1. @returns its entity tag */
-  sendPart(key: string, upload: string, number: number, bytes: Uint8Array): Promise<string>
-  /** @param tags those of the parts, in their order */
-  complete(key: string, upload: string, tags: readonly string[]): Promise<void>
-  /** Removes a multipart upload, if it is still there. */
-  abort(key: string, upload: string): Promise<void>
-  /** Copies an object inside of the server. @param source its bucket, if it is another one */
-  copy(from: string, to: string, size: number, source?: string): Promise<void>
-  remove(keys: readonly string[]): Promise<void>
-  /** Lists objects in pages. @param most the size of a page */
-  list(prefix: string, most?: number): AsyncIterable<readonly (Listed & { readonly size: number })[]>
-  uploads(prefix: string): AsyncIterable<readonly (Listed & { readonly upload: string })[]>
-  /** Signs the address of an object. @param seconds for which it is valid */
-  sign(key: string, headers: SignedHeaders, seconds: number): Promise<string>
-}
-
-/** Headers of the answer of a signed address. */
-export interface SignedHeaders {
-  readonly type: string
-  readonly disposition: string
-}
-
-/** Called for each request when it has ended, for metrics. */
-export type CountRequest = Measures['bucketRequest']
+import { pagesOf } from './bucket-lists.ts'
+import type { BucketClient, CountRequest, Wanted } from './bucket-requests.ts'
 
 /** Time in ms for a connection, for the headers of an answer, and without any byte. */
 const patience = { connectionTimeout: 5_000, requestTimeout: 10_000, socketTimeout: 20_000 }
@@ -117,8 +65,11 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
         httpsAgent: agent,
       },
     })
+  const where = `s3://${Bucket}`
   const client = clientWith(patience.requestTimeout)
   const patient = clientWith(copyLimit)
+  /** False once the server has refused to compute the SHA-256 of a copy. */
+  let computes = true
 
   /** Makes a request. @returns undefined if there is no such object or upload */
   async function ask<T>(
@@ -137,13 +88,42 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
         return undefined
       }
       count(operation, 'failure')
+      if (error instanceof FilesUnavailable) throw error
+      if (statusOf(error) === 501) throw new UnknownRequest(`${where} does not know a request (status 501)`)
       throw translate(error, place)
     } finally {
       leave()
     }
   }
-  const get = (Key: string, start: number, end: number) =>
-    new s3.GetObjectCommand({ Bucket, Key, Range: `bytes=${start}-${end}` })
+
+  async function sizeOf(Key: string, options: Options = {}): Promise<number> {
+    const { ContentLength } = await client.send(new s3.HeadObjectCommand({ Bucket, Key }), options)
+    if (ContentLength !== undefined) return ContentLength
+    throw new WrongAnswer(`${where}/${Key}: the answer to HEAD has no size`)
+  }
+
+  /** Begins to read bytes. The answer may have others before them, and after. */
+  async function get(Key: string, wanted: Wanted, options: Options = {}) {
+    const { start, end } = wanted
+    const what = `${where}/${Key}`
+    const command = new s3.GetObjectCommand({ Bucket, Key, Range: `bytes=${start}-${end}` })
+    const found = await client.send(command, options).catch(error => {
+      throw statusOf(error) === 416 ? new WrongAnswer(`${what}: it ends before byte ${start}`) : error
+    })
+    const body = found.Body as IncomingMessage
+    try {
+      return { what, body, ...(await locate(found, wanted, what, () => sizeOf(Key, options))) }
+    } catch (error) {
+      body.destroy()
+      throw error
+    }
+  }
+
+  /** Returns what an answer must have. */
+  function given(value: string | undefined, name: string): string {
+    if (value) return value
+    throw new WrongAnswer(`${where}: an answer lacks ${name}`)
+  }
 
   /** Makes a request about something that must be there. */
   async function require<T>(...request: Parameters<typeof ask<T>>): Promise<T> {
@@ -155,7 +135,7 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
   async function begin(Key: string): Promise<string> {
     const { UploadId } = await require('write', options =>
       client.send(new s3.CreateMultipartUploadCommand({ Bucket, Key }), options))
-    return UploadId ?? ''
+    return given(UploadId, 'the id of an upload')
   }
   async function complete(Key: string, UploadId: string, tags: readonly string[]): Promise<void> {
     const Parts = tags.map((ETag, at) => ({ ETag, PartNumber: at + 1 }))
@@ -171,20 +151,38 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
     )
   }
 
-  async function copyInParts(CopySource: string, to: string, size: number): Promise<void> {
+  /** @returns true if the server has computed the SHA-256 of the copy, and it is the expected one */
+  async function copyWhole(CopySource: string, Key: string, sha256: string): Promise<boolean> {
+    const { CopyObjectResult } = await require('write', options => {
+      const copyWith = (more: { readonly ChecksumAlgorithm?: 'SHA256' }) =>
+        patient.send(new s3.CopyObjectCommand({ Bucket, Key, CopySource, ...more }), options)
+      return copyWith(computes ? { ChecksumAlgorithm: 'SHA256' } : {}).catch(error => {
+        if (!computes || ![400, 501].includes(statusOf(error))) throw error
+        computes = false
+        return copyWith({})
+      })
+    }, copyLimit)
+    // One with a number behind it is made of those of parts.
+    const digest = /^[\w+/]{43}=$/.exec(CopyObjectResult?.ChecksumSHA256 ?? '')?.[0]
+    if (digest === undefined || digest === Buffer.from(sha256, 'hex').toString('base64'))
+      return digest !== undefined
+    throw new WrongAnswer(`${where}/${Key}: the bucket has kept a copy with the SHA-256 ${digest}`)
+  }
+
+  async function copyInParts(CopySource: string, to: string, size: number, length: number): Promise<void> {
     const UploadId = await begin(to)
     try {
       const tags: string[] = []
-      const numbers = Array.from({ length: Math.ceil(size / copiedPart) }, (_, at) => at).values()
+      const numbers = Array.from({ length: Math.ceil(size / length) }, (_, at) => at).values()
       const copyNext = async () => {
         for (const at of numbers) {
-          const end = Math.min(size, (at + 1) * copiedPart) - 1
-          const CopySourceRange = `bytes=${at * copiedPart}-${end}`
+          const end = Math.min(size, (at + 1) * length) - 1
+          const CopySourceRange = `bytes=${at * length}-${end}`
           const part = { Bucket, Key: to, UploadId, PartNumber: at + 1, CopySource, CopySourceRange }
           const command = new s3.UploadPartCopyCommand(part)
           const { CopyPartResult } = await require('write', options =>
             patient.send(command, options), copyLimit)
-          tags[at] = CopyPartResult?.ETag ?? ''
+          tags[at] = given(CopyPartResult?.ETag, 'the tag of a part')
         }
       }
       await Promise.all(Array.from({ length: copiesAtOnce }, copyNext))
@@ -199,70 +197,66 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
     begin,
     complete,
     abort,
-    size: async Key => {
-      const found = await ask('read', options =>
-        client.send(new s3.HeadObjectCommand({ Bucket, Key }), options),
-      )
-      return found?.ContentLength
-    },
-    read: (...part) =>
+    size: Key => ask('read', options => sizeOf(Key, options)),
+    read: (Key, wanted) =>
       ask('read', async options => {
         for (let left = attempts; ; ) {
-          const found = await client.send(get(...part), options)
+          const { what, body, size, before, length } = await get(Key, wanted, options)
           try {
-            return { size: sizeOf(found), bytes: Buffer.concat(await bodyOf(found).toArray()) }
+            return { size, before, bytes: await takeFrom(body, before, length, what) }
           } catch (error) {
             if (--left === 0 || options.abortSignal.aborted) throw error
             await delay(pause)
           }
         }
       }),
-    stream: async (...part) => {
-      // The time limit is for the beginning of the answer.
-      const found = await ask('read', () => client.send(get(...part)))
-      return found && { size: sizeOf(found), body: bodyOf(found) }
-    },
+    // The time limit is for the beginning of the answer.
+    stream: (Key, wanted) => ask('read', () => get(Key, wanted)),
     put: async (Key, Body) => {
       await require('write', options => client.send(new s3.PutObjectCommand({ Bucket, Key, Body }), options))
     },
     sendPart: async (Key, UploadId, PartNumber, Body) => {
       const command = new s3.UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body })
       const { ETag } = await require('write', options => client.send(command, options))
-      return ETag ?? ''
+      return given(ETag, 'the tag of a part')
     },
-    copy: async (from, to, size, source = Bucket) => {
+    copy: async (from, to, { sha256, size }, source = Bucket, length = copiedPart) => {
       const CopySource = `${source}/${from.split('/').map(encodeURIComponent).join('/')}`
-      if (size > copyAtOnce) return copyInParts(CopySource, to, size)
-      const command = new s3.CopyObjectCommand({ Bucket, Key: to, CopySource })
-      await require('write', options => patient.send(command, options), copyLimit)
+      const isAtOnce = length === copiedPart && size <= copyAtOnce
+      const isCompared = isAtOnce && (await copyWhole(CopySource, to, sha256))
+      if (!isAtOnce) await copyInParts(CopySource, to, size, length)
+      const kept = await require('read', options => sizeOf(to, options))
+      if (kept === size) return isCompared
+      throw new WrongAnswer(`${where}/${to}: it was kept with ${kept} bytes instead of ${size}`)
     },
     remove: async keys => {
       // One by one: servers differ in what they take of the request for several.
       for (const Key of keys)
         await ask('delete', options => client.send(new s3.DeleteObjectCommand({ Bucket, Key }), options))
     },
-    list: async function* (Prefix, MaxKeys = 1000) {
-      for (let ContinuationToken: string | undefined; ; ) {
+    list: (Prefix, MaxKeys = 1000) =>
+      pagesOf(`${where}: the list of ${Prefix}`, async (ContinuationToken?: string) => {
         const command = new s3.ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken })
         const page = await require('list', options => client.send(command, options))
-        yield (page.Contents ?? []).map(({ Key: key = '', LastModified, Size: size = 0 }) => ({
+        const { IsTruncated: isTruncated, NextContinuationToken: next, Contents = [] } = page
+        const entries = Contents.map(({ Key: key = '', LastModified, Size: size = 0 }) => ({
           ...{ key, size, modified: LastModified?.getTime() ?? 0 },
         }))
-        ContinuationToken = page.NextContinuationToken
-        if (ContinuationToken === undefined) return
-      }
-    },
-    uploads: async function* (Prefix) {
-      for (let after = {}; ; ) {
+        return { entries, isTruncated, next }
+      }),
+    uploads: Prefix =>
+      pagesOf(`${where}: the list of uploads in ${Prefix}`, async (after?: UploadMarker) => {
         const command = new s3.ListMultipartUploadsCommand({ Bucket, Prefix, ...after })
         const page = await require('list', options => client.send(command, options))
-        yield (page.Uploads ?? []).map(({ Key: key = '', UploadId: upload = '', Initiated }) => ({
+        const { IsTruncated: isTruncated, NextKeyMarker, NextUploadIdMarker, Uploads = [] } = page
+        const entries = Uploads.map(({ Key: key = '', UploadId: upload = '', Initiated }) => ({
           ...{ key, upload, modified: Initiated?.getTime() ?? 0 },
         }))
-        if (page.IsTruncated !== true) return
-        after = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }
-      }
-    },
+        const next = NextKeyMarker
+          ? { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker }
+          : undefined
+        return { entries, isTruncated, next }
+      }),
     sign: (Key, { type, disposition }, expiresIn) =>
       getSignedUrl(
         client,
@@ -279,9 +273,11 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
   }
 }
 
-const bodyOf = ({ Body }: s3.GetObjectCommandOutput) => Body as IncomingMessage
-const sizeOf = ({ ContentRange, ContentLength }: s3.GetObjectCommandOutput): number =>
-  Number(/\/(\d+)$/.exec(ContentRange ?? '')?.[1] ?? ContentLength)
+type Options = { readonly abortSignal?: AbortSignal }
+type UploadMarker = { readonly KeyMarker: string; readonly UploadIdMarker: string | undefined }
+
+const statusOf = (error: unknown): number =>
+  (error as { readonly $metadata?: { readonly httpStatusCode?: number } }).$metadata?.httpStatusCode ?? 0
 
 /** Only Amazon's regions have to be right; other servers take any. */
 const regionOf = ({ endpoint, region }: BucketPlace): { region?: string } => {

@@ -1,10 +1,13 @@
+import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
 import { bodyPieces } from '../http/body-pieces.ts'
 import { free } from '../http/send-pieces.ts'
-import { FilesUnavailable } from '../lib/errors.ts'
-import type { BucketClient, Part, StreamedPart } from './bucket-client.ts'
+import { FilesUnavailable, WrongAnswer } from '../lib/errors.ts'
+import { maxBefore } from './bucket-answers.ts'
+import type { BucketClient, Part, StreamedPart } from './bucket-requests.ts'
 import type { Opened } from './opened.ts'
 import type { ByteRange } from './ranges.ts'
 
@@ -12,8 +15,9 @@ import type { ByteRange } from './ranges.ts'
 const maxIdle = 5_000
 /** Time in ms after which an answer that sends nothing counts as broken. */
 const maxSilence = 15_000
-/** Number of times that a broken answer is asked for again without another byte. */
+/** Number of times in a row that an answer may break off before it has brought `leastBytes`. */
 const maxRetries = 4
+const leastBytes = 64 * 1024
 const firstPause = 100
 /**
  * Maximum number of answers of an event loop that are read at the pace of clients. Further ones ask for one
@@ -28,6 +32,8 @@ interface Stream {
   /** The bytes that come after `rest`; undefined if all are there. */
   readonly body: IncomingMessage | undefined
   readonly chunks: AsyncIterator<Buffer> | undefined
+  /** Number of bytes that come first and were not asked for. */
+  before: number
   /** Places in the object of the next byte and of the last one of this answer. */
   at: number
   readonly end: number
@@ -40,14 +46,19 @@ interface Stream {
  * Opens an object, which never changes. Its bytes are those of one answer of the bucket as long as they are
  * read in order; when it breaks, another one goes on at the same place.
  * @param first the bytes that are read first, which saves a request
+ * @param expected size of the object, if it is known
  * @returns undefined if there is no such object
+ * @throws WrongAnswer if it has another size; reading, too, if an answer lacks the wanted bytes
  */
 export async function openObject(
   client: BucketClient,
   key: string,
   first?: ByteRange,
+  expected?: number,
 ): Promise<Opened | undefined> {
   let last = first?.end ?? Number.MAX_SAFE_INTEGER
+  let size = expected
+  let mostBefore = maxBefore
   let stream: Stream | undefined
   let idle: NodeJS.Timeout | undefined
 
@@ -56,14 +67,14 @@ export async function openObject(
     stream?.close()
     stream = undefined
   }
-  function follow(body: IncomingMessage, at: number, end: number): Stream {
+  function follow({ body, before }: StreamedPart, at: number, end: number): Stream {
     let isOpen = true
     const chunks = bodyPieces(body)
     freeReads(body.socket)
     // Errors come to the reader; one after that would end the process.
     body.on('error', () => {})
     return {
-      ...{ body, chunks, at, end, rest: none },
+      ...{ body, chunks, before, at, end, rest: none },
       close: () => {
         if (isOpen) streams--
         isOpen = false
@@ -76,12 +87,14 @@ export async function openObject(
   }
   /** @param least the number of bytes that are read at once */
   async function ask(at: number, least: number): Promise<Part | StreamedPart | undefined> {
+    const lastByte = size === undefined ? Number.MAX_SAFE_INTEGER : size - 1
     const enough = Math.min(lastByte, at + least - 1)
     if (streams >= maxStreams || last <= enough) {
-      const part = await client.read(key, at, enough)
+      const part = await client.read(key, { start: at, end: enough, size, mostBefore })
+      if (part) mostBefore -= part.before
       if (part)
         stream = {
-          ...{ body: undefined, chunks: undefined, at, end: enough },
+          ...{ body: undefined, chunks: undefined, before: 0, at, end: enough },
           rest: part.bytes,
           close: () => {},
         }
@@ -89,12 +102,14 @@ export async function openObject(
     }
     streams++
     const end = Math.min(lastByte, last)
-    const part = await client.stream(key, at, end).catch(error => {
+    const part = await client.stream(key, { start: at, end, size, mostBefore }).catch(error => {
       streams--
       throw error
     })
-    if (part) stream = follow(part.body, at, end)
-    else streams--
+    if (part) {
+      mostBefore -= part.before
+      stream = follow(part, at, Math.min(end, part.size - 1))
+    } else streams--
     return part
   }
   /** Reads a chunk. @returns undefined if the answer broke off or is silent */
@@ -111,18 +126,20 @@ export async function openObject(
     }
   }
 
-  let lastByte = Number.MAX_SAFE_INTEGER
-  let size: number | undefined
-  if (first === undefined || first.end < first.start) size = await client.size(key)
-  else size = (await ask(first.start, Math.min(firstPiece, first.end - first.start + 1)))?.size
-  if (size === undefined) return undefined
-  const length = size
-  lastByte = length - 1
+  const found =
+    first === undefined || first.end < first.start
+      ? await client.size(key)
+      : (await ask(first.start, Math.min(firstPiece, first.end - first.start + 1)))?.size
+  if (found === undefined) return undefined
+  if (expected !== undefined && found !== expected)
+    throw new WrongAnswer(`${key}: it has ${found} bytes instead of ${expected}`)
+  const length = found
+  size = found
 
   /** Fills the buffer with the bytes from `at`. */
   async function fill(into: Buffer, at: number): Promise<void> {
     let filled = 0
-    for (let retries = 0; filled < into.length; ) {
+    for (let retries = 0, came = 0; filled < into.length; ) {
       if (stream?.at !== at + filled || stream.at > stream.end) {
         drop()
         if (!(await ask(at + filled, into.length - filled)))
@@ -134,17 +151,22 @@ export async function openObject(
         const chunk = await next(current)
         if (!chunk) {
           drop()
+          if (came >= leastBytes) retries = 0
+          came = 0
           if (++retries > maxRetries) throw new FilesUnavailable('the bucket breaks off its answers')
           await delay(firstPause * 2 ** retries)
           continue
         }
-        retries = 0
-        current.rest = chunk
+        const wanted = chunk.subarray(current.before)
+        current.before -= chunk.length - wanted.length
+        current.rest = wanted.subarray(0, current.end + 1 - current.at)
+        if (current.rest.length === 0) continue
       }
       const copied = current.rest.copy(into, filled)
       current.rest = current.rest.subarray(copied)
       current.at += copied
       filled += copied
+      came += copied
     }
   }
 
@@ -165,6 +187,58 @@ export async function openObject(
 }
 
 const none = Buffer.alloc(0)
+
+/** An object as it was sent: its size, and the CRC-32 of each part. All parts but the last have the same length. */
+interface Sent {
+  readonly size: number
+  readonly partSize: number
+  readonly sums: readonly number[]
+}
+
+/** Maximum number of parts that are read again after they were sent; of more, the last and some by chance. */
+const maxPartsAgain = 13
+const piece = 256 * 1024
+
+/** Reads an object again that was just written. @throws WrongAnswer if the bucket hasn't kept what was sent */
+export async function requireKept(
+  client: BucketClient,
+  key: string,
+  { size, partSize, sums }: Sent,
+): Promise<void> {
+  const isAll = sums.length <= maxPartsAgain
+  const first = { start: 0, end: Math.min(size, isAll ? size : partSize) - 1 }
+  const file = await openObject(client, key, first, size)
+  if (!file) throw new WrongAnswer(`${key}: it is not there after it was written`)
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(piece, size))
+    for (const part of isAll ? sums.keys() : partsByChance(sums.length)) {
+      const end = Math.min(size, (part + 1) * partSize)
+      file.expect(isAll ? size - 1 : end - 1)
+      let sum = 0
+      for (let at = part * partSize; at < end; ) {
+        const { bytesRead } = await file.read(buffer, 0, Math.min(piece, end - at), at)
+        sum = crc32(buffer.subarray(0, bytesRead), sum)
+        at += bytesRead
+      }
+      if (sum !== sums[part]) throw new WrongAnswer(`${key}: the bucket has kept other bytes than were sent`)
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Writes an object and reads it again. */
+export async function putAndCheck(client: BucketClient, key: string, bytes: Uint8Array): Promise<void> {
+  await client.put(key, bytes)
+  await requireKept(client, key, { size: bytes.length, partSize: bytes.length, sums: [crc32(bytes)] })
+}
+
+/** @returns the first part, the last, and others, in their order */
+const partsByChance = (count: number): readonly number[] => {
+  const parts = new Set([0, count - 1])
+  while (parts.size < maxPartsAgain) parts.add(randomInt(count))
+  return [...parts].sort((one, other) => one - other)
+}
 
 const freed = new WeakSet<Socket>()
 

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
 import { maxBucketFile } from '../config/files-place.ts'
-import { FilesUnavailable, OperatorError } from '../lib/errors.ts'
+import { FilesUnavailable, OperatorError, WrongAnswer } from '../lib/errors.ts'
 import { type Client, createFairQueue, nobody, Overloaded } from '../lib/fair-queue.ts'
 import { countPassed } from '../lib/memory.ts'
 import type { Content } from '../model/items.ts'
-import type { BucketClient } from './bucket-client.ts'
+import { putAndCheck, requireKept } from './bucket-read.ts'
+import type { BucketClient } from './bucket-requests.ts'
 import type { FilesStore } from './files.ts'
 
 /** Size of a part in bytes, the least that S3 takes. All parts but the last have the same. */
@@ -31,7 +33,7 @@ const maxSpare = 4
 
 interface Parts {
   readonly client: BucketClient
-  readonly store: Pick<FilesStore, 'claimContent'>
+  readonly store: Pick<FilesStore, 'claimContent' | 'contentsInUse'>
   /** The key of a content. */
   readonly keyOf: (sha256: string) => string
   /** Makes a key for an upload whose content is not known yet. */
@@ -96,16 +98,35 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
     return (await client.size(keyOf(sha256))) === size
   }
 
-  async function putSmall(content: Content, bytes: Uint8Array): Promise<Content> {
-    if (!(await claim(content))) await client.put(keyOf(content.sha256), bytes)
+  const isInUse = async (sha256: string) => (await store.contentsInUse([sha256])).has(sha256)
+
+  /**
+   * Stores a content, unless a bitstream has it. One that no bitstream has may be from an upload that ended before
+   * it had read what was kept.
+   * @param write writes it, and throws WrongAnswer if the bucket has kept something else
+   */
+  async function keepNew(content: Content, write: (key: string) => Promise<void>): Promise<Content> {
+    const { sha256 } = content
+    if ((await claim(content)) && (await isInUse(sha256))) return content
+    try {
+      await write(keyOf(sha256))
+    } catch (error) {
+      // Nothing may take it for the content.
+      if (error instanceof WrongAnswer && !(await isInUse(sha256)))
+        await client.remove([keyOf(sha256)]).catch(() => {})
+      throw error
+    }
     return content
   }
+  const putSmall = (content: Content, bytes: Uint8Array) =>
+    keepNew(content, key => putAndCheck(client, key, bytes))
 
   /** @param begun bytes that have arrived @param rest those that follow */
   async function putLarge(begun: readonly Buffer[], rest: Arriving): Promise<Content> {
     const sum = createHash('sha256')
     const key = temporaryKey()
     const tags: string[] = []
+    const sums: number[] = []
     const buffers = takeBuffers()
     let buffer: Buffer | undefined
     let filled = 0
@@ -128,6 +149,7 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
       if (failure !== undefined) throw failure
       if (size > maxBucketFile) throw new OperatorError('a file in a bucket may have at most 50,000 MB')
       upload ??= await client.begin(key)
+      sums.push(crc32(part.subarray(0, filled)))
       const sent: Promise<void> = send(part, filled, tags.push(''), upload).finally(() =>
         sending.delete(sent),
       )
@@ -167,11 +189,12 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
       await flush(last)
       await Promise.all(sending)
       if (failure !== undefined) throw failure
-      if (await claim(content)) return content
-      await client.complete(key, upload, tags)
-      isComplete = true
-      await client.copy(key, keyOf(content.sha256), size)
-      return content
+      const id = upload
+      return await keepNew(content, async to => {
+        await client.complete(key, id, tags)
+        isComplete = true
+        if (!(await client.copy(key, to, content))) await requireKept(client, to, { size, partSize, sums })
+      })
     } finally {
       // The memory is used until the last part is sent.
       await Promise.all(sending)
@@ -185,6 +208,11 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
 
   return {
     claim,
+    /** Copies a content inside of the server. @param bucket the one that has it */
+    copy: (from: string, content: Content, bucket: string) =>
+      keepNew(content, async to => {
+        await client.copy(from, to, content, bucket)
+      }),
     /** @param from the client that sends the content */
     put: async (pieces: AsyncIterable<Buffer>, from: Client): Promise<Content> => {
       const rest = pieces[Symbol.asyncIterator]()

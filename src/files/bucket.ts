@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { type BucketPlace, placeText } from '../config/files-place.ts'
-import { StoreUnavailable } from '../lib/errors.ts'
+import { StoreUnavailable, UnknownRequest } from '../lib/errors.ts'
 import { nobody } from '../lib/fair-queue.ts'
 import { isLeftOver, processIdInName } from '../lib/process-ids.ts'
-import { type BucketClient, type CountRequest, createBucketClient } from './bucket-client.ts'
-import { openObject } from './bucket-read.ts'
+import { createBucketClient } from './bucket-client.ts'
+import { probe } from './bucket-probe.ts'
+import { openObject, putAndCheck } from './bucket-read.ts'
+import type { BucketClient, CountRequest, Listed } from './bucket-requests.ts'
 import { createBucketUploads } from './bucket-upload.ts'
 import type { Files, FilesStore, SweepReport } from './files.ts'
 import { chunksOf, openedFile } from './opened.ts'
@@ -56,10 +58,10 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     return {
       place: placeText(place),
       owner: async () => {
-        const found = await client.read(key, 0, 1023)
+        const found = await client.read(key, { start: 0, end: 1023 })
         return found?.bytes.toString().trim()
       },
-      setOwner: text => client.put(key, Buffer.from(`${text}\n`)),
+      setOwner: text => putAndCheck(client, key, Buffer.from(`${text}\n`)),
       // Keys come in their order, and those of contents before all others.
       hasContents: async () => {
         for await (const [one] of client.list(prefix, 1))
@@ -77,24 +79,36 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     }
   }
 
-  async function clearIncoming(now = Date.now()): Promise<number> {
+  /** Aborts uploads that are left over. @returns their number; a sentence if the server can't list them */
+  async function abortUploads(isOld: (one: Listed) => boolean): Promise<number | string> {
+    let aborted = 0
+    try {
+      for await (const page of client.uploads(prefix))
+        for (const one of page.filter(isOld)) {
+          await client.abort(one.key, one.upload)
+          aborted++
+        }
+    } catch (error) {
+      if (!(error instanceof UnknownRequest)) throw error
+      return `${owned.place}: the server can't list multipart uploads, so those that were interrupted stay; let a rule of the bucket abort them after a day`
+    }
+    return aborted
+  }
+
+  async function clearIncoming(now = Date.now()): Promise<Pick<SweepReport, 'leftovers' | 'leftOut'>> {
     let removed = 0
-    const isOld = (key: string, modified: number) =>
+    const isOld = ({ key, modified }: Listed) =>
       now - modified > (key.startsWith(incoming) && isLeftOver(key) ? quiet : day)
     for await (const page of client.list(incoming))
-      for (const { key, modified } of page)
-        if (isOld(key, modified)) {
-          await client.remove([key])
-          removed++
-        }
-    for await (const page of client.uploads(prefix))
-      for (const { key, modified, upload } of page)
-        if (isOld(key, modified)) {
-          await client.abort(key, upload)
-          removed++
-        }
+      for (const one of page.filter(isOld)) {
+        await client.remove([one.key])
+        removed++
+      }
+    const aborted = await abortUploads(isOld)
     await store.forgetClaims()
-    return removed
+    return typeof aborted === 'string'
+      ? { leftovers: removed, leftOut: aborted }
+      : { leftovers: removed + aborted }
   }
 
   async function isPaused(now: number): Promise<boolean> {
@@ -105,7 +119,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
 
   async function sweep(progress: (share: number) => void = () => {}, now = Date.now()): Promise<SweepReport> {
     if (!(await claimFiles(owned, store))) throw new OtherStore(owned.place)
-    const report = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: await clearIncoming(now) }
+    const report = { setAside: 0, broughtBack: 0, deleted: 0, ...(await clearIncoming(now)) }
     const ahead = now - Date.now()
     for await (const page of client.list(prefix, namesAtOnce)) {
       const names = page.flatMap(({ key }) => nameIn(key) ?? [])
@@ -162,7 +176,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
       if (source?.place !== other.bucket)
         source = { place: other.bucket, client: createBucketClient(other.bucket, count) }
       if ((await source.client.size(from)) !== size) return false
-      if (!(await uploads.claim(content))) await client.copy(from, keyOf(sha256), size, other.bucket.bucket)
+      await uploads.copy(from, content, other.bucket.bucket)
       return true
     },
     keep,
@@ -171,7 +185,8 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     adopt: keep,
     receive: (pieces, from = nobody) => uploads.put(pieces, from),
     holds: content => uploads.claim(content),
-    open: (sha256, first) => openObject(client, keyOf(sha256), first),
+    open: (sha256, first, size) => openObject(client, keyOf(sha256), first, size),
+    probe: () => probe(client, prefix, temporaryKey),
     pathInPlace: async () => undefined,
     sign: ({ sha256 }, headers) => client.sign(keyOf(sha256), headers, signedFor),
     claim: () => claimFiles(owned, store),
@@ -187,7 +202,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     clearIncoming: async now => {
       if (now === undefined && Date.now() - lookedAt < lookInterval) return 0
       lookedAt = Date.now()
-      return clearIncoming(now)
+      return (await clearIncoming(now)).leftovers
     },
     pauseSweeps: async () => {
       const hold = `${held}${randomUUID()}`

@@ -94,9 +94,12 @@ export function contentRoutes(
     )
   }
 
-  /** @throws Error if the file is missing or has another size, which is a fault of the service */
+  /**
+   * @throws Error if the file is missing, or has another size in a folder, which is a fault of the service
+   * @throws WrongAnswer if a bucket has it with another size
+   */
   async function openFile({ sha256, size }: Bitstream, first: ByteRange | undefined): Promise<Opened> {
-    const file = await files.open(sha256, first)
+    const file = await files.open(sha256, first, size)
     if (!file) throw new Error(`the content ${sha256} is missing; \`carrel files verify\` lists all that are`)
     if (file.size === size) return file
     await file.close()

@@ -45,9 +45,10 @@ export interface FileStore {
   /**
    * Opens the content for reading.
    * @param first the bytes that are read first, if that is known
+   * @param size its size, if that is known; a bucket refuses an object with another one
    * @returns undefined if it is missing
    */
-  open(sha256: string, first?: ByteRange): Promise<Opened | undefined>
+  open(sha256: string, first?: ByteRange, size?: number): Promise<Opened | undefined>
   /**
    * The path of the content in the folder, for another program that reads it.
    * @returns undefined unless it is in its place with the right size; `open` may still find it elsewhere

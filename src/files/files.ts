@@ -62,10 +62,22 @@ export interface Files extends FileStore {
       ) => Promise<string>)
     | undefined
   /**
+   * Writes, copies and reads objects in a bucket, and removes them; undefined for a folder.
+   * @throws StoreUnavailable if it can't be reached
+   */
+  readonly probe?: () => Promise<Probed>
+  /**
    * Requires that the place is there, and that contents can be read from it.
    * @throws StoreUnavailable saying what to do
    */
   require(): Promise<void>
+}
+
+export interface Probed {
+  /** Clauses that say what the bucket does wrongly. */
+  readonly wrong: readonly string[]
+  /** Clauses that say what it can't do, and Carrel goes without. */
+  readonly lacking: readonly string[]
 }
 
 export interface SweepReport {
@@ -76,6 +88,8 @@ export interface SweepReport {
   readonly deleted: number
   /** Half-written files, removed. */
   readonly leftovers: number
+  /** A sentence, if the place can't do a part of this, which was left out. */
+  readonly leftOut?: string
 }
 
 /** The parts of a store that its files depend on. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { type FilesPlace, placeText } from '../config/files-place.ts'
-import { OperatorError } from '../lib/errors.ts'
+import { OperatorError, WrongAnswer } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
@@ -69,7 +69,16 @@ export async function moveFiles(
 
   /** @returns true if the new place then has the content, intact */
   async function copy(content: Content): Promise<boolean> {
-    return (await to.copyFrom(from, content)) ? isCopied(content) : copyByReading(content)
+    try {
+      return (await to.copyFrom(from, content)) ? await isCopied(content) : await copyByReading(content)
+    } catch (error) {
+      if (!(error instanceof WrongAnswer)) throw error
+      // Otherwise, a repeated move would take it for copied.
+      const there = await examine(to, content)
+      if (there?.reason !== undefined) await to.remove(content.sha256)
+      await addDamage(content, `can't be copied: ${error.message}`)
+      return false
+    }
   }
 
   async function copyByReading(content: Content): Promise<boolean> {

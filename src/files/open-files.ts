@@ -1,5 +1,5 @@
 import type { FilesPlace } from '../config/files-place.ts'
-import type { CountRequest } from './bucket-client.ts'
+import type { CountRequest } from './bucket-requests.ts'
 import type { Files, FilesStore } from './files.ts'
 
 /**

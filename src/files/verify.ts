@@ -1,8 +1,8 @@
-import { StoreUnavailable } from '../lib/errors.ts'
+import { StoreUnavailable, WrongAnswer } from '../lib/errors.ts'
 import type { Content } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { FileStore } from './file-store.ts'
-import { readThrough } from './opened.ts'
+import { type Opened, readThrough } from './opened.ts'
 
 export interface VerifyReport {
   readonly checked: number
@@ -93,19 +93,20 @@ export async function examine(
   files: Pick<FileStore, 'open'>,
   { sha256, size }: Content,
 ): Promise<{ readonly bytes: number; readonly reason: string | undefined } | undefined> {
-  const file = await files.open(sha256)
-  if (!file) return undefined
+  let file: Opened | undefined
   try {
+    file = await files.open(sha256)
+    if (!file) return undefined
     const found = await readThrough(file)
     const bytes = found.size
     if (bytes !== size) return { bytes, reason: `has ${bytes} bytes` }
     return { bytes, reason: found.sha256 === sha256 ? undefined : `hashes to ${found.sha256}` }
   } catch (error) {
-    if (error instanceof StoreUnavailable) throw error
-    // A disk error.
+    if (error instanceof StoreUnavailable && !(error instanceof WrongAnswer)) throw error
+    // A disk error, or something else in place of the content.
     return { bytes: 0, reason: `can't be read: ${(error as Error).message}` }
   } finally {
-    await file.close()
+    await file?.close()
   }
 }
 

@@ -21,6 +21,12 @@ export class OutOfDescriptors extends StoreUnavailable {}
 /** The place of files refuses its settings, such as credentials or a region. */
 export class MisconfiguredFiles extends FilesUnavailable {}
 
+/** The place of files has answered with something else than was asked for, or has kept something else. */
+export class WrongAnswer extends FilesUnavailable {}
+
+/** The place of files doesn't know the request. */
+export class UnknownRequest extends FilesUnavailable {}
+
 /** A signal has ended the work. */
 export class Interrupted extends OperatorError {}
 

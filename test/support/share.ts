@@ -20,7 +20,7 @@ const thorough = [
   'sso/metadata/read',
   'cli/copy',
   'contract/bucket',
-  'files/both-kinds',
+  'files/{both-kinds,lies}',
   'client/{browser*,changes,exact,examples,files,guide,records,size}',
   'console/{drawings,folders,journeys,waiting}',
   'contract/{change-feed,cli,copy*,entities-import,import-loss,entities-uploads,every-route,expose*,import-changes,ingest-uploads}',

@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BucketPlace, placeText } from '../../config/files-place.ts'
 import { contentKey } from '../../files/bucket.ts'
-import { type BucketClient, createBucketClient } from '../../files/bucket-client.ts'
+import { createBucketClient } from '../../files/bucket-client.ts'
+import { openObject, putAndCheck } from '../../files/bucket-read.ts'
+import type { BucketClient } from '../../files/bucket-requests.ts'
 import { noStore } from '../../files/files.ts'
 import { openFiles } from '../../files/open-files.ts'
+import { readWhole } from '../../files/opened.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { openSqlite } from '../../lib/sqlite.ts'
@@ -27,9 +30,15 @@ export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'wr
   await requireBackups(client, prefix, where, mode)
   const lock = mode === 'write' ? await takeLock(client, `${prefix}${lockName}`, where) : undefined
   const ofContents = { ...place, prefix: `${prefix}contents/` }
-  const contents = await openFiles(ofContents, noStore)
+  // What this program writes is new, so that it may take away what the bucket has kept wrongly.
+  const store = lock ? { ...noStore, contentsInUse: async () => new Set<string>() } : noStore
+  const contents = await openFiles(ofContents, store)
   // A backup that was killed left these.
-  if (lock) await contents.clearIncoming(Date.now())
+  if (lock)
+    await contents.clearIncoming(Date.now()).catch(async error => {
+      await lock.release()
+      throw error
+    })
   const folder = temporaryFolder()
   const keyOf = (sha256: string) => contentKey(ofContents.prefix, sha256)
   const manifests = manifestsInBucket(place)
@@ -61,7 +70,13 @@ export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'wr
       readManifest((await manifests.read(`${name}.json`)) ?? '', `${where}/backups/${name}.json`),
     complete: async (name, manifest) => {
       await lock?.require()
-      await client.put(manifestKey(name), Buffer.from(manifestText(manifest)))
+      const key = manifestKey(name)
+      try {
+        await putAndCheck(client, key, Buffer.from(manifestText(manifest)))
+      } catch (error) {
+        await client.remove([key]).catch(() => {})
+        throw error
+      }
     },
     removeManifests: async names => {
       await lock?.require()
@@ -106,11 +121,12 @@ export function manifestsInBucket(place: BucketPlace): Manifests {
 
 /** @returns undefined if there is no such object, or it is larger than the limit */
 async function textOf(client: BucketClient, key: string, limit: number): Promise<string | undefined> {
-  const found = await client.stream(key, 0, limit - 1)
-  if (!found) return undefined
-  if (found.size <= limit) return Buffer.concat(await found.body.toArray()).toString()
-  found.body.destroy()
-  return undefined
+  const file = await openObject(client, key, { start: 0, end: limit - 1 })
+  try {
+    return file && file.size <= limit ? (await readWhole(file)).toString() : undefined
+  } finally {
+    await file?.close()
+  }
 }
 
 async function requireBackups(client: BucketClient, prefix: string, where: string, mode: 'read' | 'write') {

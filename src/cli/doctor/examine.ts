@@ -40,7 +40,7 @@ interface Examined {
   inspect(): Promise<StoreFacts>
 }
 
-/** Makes all findings of `carrel doctor`. It only reads, also while the service runs (D8). */
+/** Makes all findings of `carrel doctor`. It only reads, but for a probe in a bucket, also while the service runs (D8). */
 export async function examine({ config, configFile, place, inspect }: Examined): Promise<readonly Finding[]> {
   const store = await inspect().catch((error: unknown) => unreadable(error, place))
   const now = Date.now()

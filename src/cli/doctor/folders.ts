@@ -81,13 +81,22 @@ export const checkFilesFolder: Check = function* ({ config: { files: place }, fo
   else yield files.note(missing, 'the first ingest makes it; nodes of one service must share it')
 }
 
-/** Checks whether the bucket of files answers, and takes the credentials. */
+/** Checks whether the bucket of files answers, takes the credentials, and keeps and returns what it is sent. */
 export async function checkBucket({ files: place }: Pick<Config, 'files'>): Promise<readonly Finding[]> {
   if (place.kind === 'folder') return []
   const bucket = await openFiles(place, noStore)
   try {
     await bucket.require()
-    return [files.ok(`the bucket ${bucket.place} answers`)]
+    const { wrong, lacking } = (await bucket.probe?.()) ?? { wrong: [], lacking: [] }
+    return [
+      wrong.length === 0
+        ? files.ok(`the bucket ${bucket.place} answers, and keeps and returns what it is sent`)
+        : files.error(
+            `the bucket ${bucket.place} does not do what was asked: ${wrong.join('; ')}`,
+            'correct the server, or the cache or gateway in front of it: files that it keeps wrongly are refused',
+          ),
+      ...lacking.map(what => files.note(`the bucket ${bucket.place} lacks something: ${what}`)),
+    ]
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     return [files.error(error.message, 'correct it: until then, downloads and uploads are answered with 503')]

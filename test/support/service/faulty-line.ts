@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { atEnd } from './at-end.ts'
 
@@ -32,6 +33,21 @@ export type Fault =
   | { readonly waitsFor: Promise<unknown> }
   | { readonly answerBreaksAfter: number }
   | { readonly requestBreaksAfter: number }
+  | Lie
+
+/** A request or an answer that is changed on its way. */
+export interface Lie {
+  /** Headers in place of those of the request; undefined takes one out. */
+  readonly asks?: Readonly<Record<string, string | undefined>>
+  /** Called with the answer, which is read whole. @returns the one that is sent, perhaps cut off */
+  readonly says: (answer: Said) => Said & { readonly breaksAfter?: number }
+}
+
+export interface Said {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+}
 
 /** @param pages by path, which it serves itself on the same origin as the service */
 export async function startFaultyLine(
@@ -74,7 +90,18 @@ export async function startFaultyLine(
       return
     }
     const drop = () => response.socket?.destroy()
-    const outgoing = request(service() + path, { method, headers }, answer => {
+    const lie = fault && 'says' in fault ? fault : undefined
+    const asked = Object.entries({ ...headers, ...lie?.asks }).filter(([, value]) => value !== undefined)
+    const outgoing = request(service() + path, { method, headers: Object.fromEntries(asked) }, answer => {
+      if (lie) {
+        void buffer(answer).then(body => {
+          const said = lie.says({ status: answer.statusCode ?? 502, headers: answer.headers, body })
+          response.writeHead(said.status, said.headers)
+          if (said.breaksAfter === undefined) response.end(method === 'HEAD' ? undefined : said.body)
+          else response.write(said.body.subarray(0, said.breaksAfter), () => setTimeout(drop, 20))
+        }, drop)
+        return
+      }
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       // Bytes sent before the break arrive; those after it don't.
       if (fault && 'answerBreaksAfter' in fault) cut(answer, fault.answerBreaksAfter, response, drop)
