@@ -31,6 +31,7 @@ export interface SharedNumbers {
   readonly rows: Omit<Rows, 'own'>
   /** Size of the cache: bytes and entries. */
   readonly usage: Float64Array<SharedArrayBuffer>
+  readonly newestServer: BigInt64Array<SharedArrayBuffer>
 }
 
 export interface Start {
@@ -53,9 +54,9 @@ const handlers = {
   async listen({ loop, config, numbers, connections }: Start, port: MessagePort): Promise<unknown> {
     const main = callsOver<MainHandlers>(port)
     const { cacheSize } = config
-    const { usage } = numbers
+    const { usage, newestServer } = numbers
     const listings = createCounter(numbers.listings, loop.at)
-    const shared = joinShared(main, { cacheSize, loop, listings, usage })
+    const shared = joinShared(main, { cacheSize, loop, listings, usage, newestServer })
     drop = shared.drop
     storage = await openStore(config, { create: false }, shared)
     const limits: Limits = {

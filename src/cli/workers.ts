@@ -71,6 +71,7 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     replaced: sharedNumbers(1),
     rows: createRows(count),
     usage: shared.usage,
+    newestServer: shared.newestServer,
   }
   const queues = createLoginQueues(config)
   const connections = connectionsFor(count)

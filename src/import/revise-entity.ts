@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
+import { changesIn } from '../storage/columns/changed-entities.ts'
 import { revisedSlots } from '../storage/columns/revised-ranks.ts'
 import type { Entities, OpenVersion, RecordEntity, Revision } from '../storage/entities.ts'
 import { type ChangeKind, type ChangePlan, type Counts, planOf } from './change-plan.ts'
@@ -152,7 +153,7 @@ async function publish(
         read,
         fields,
         // A new rule alone is no other version of the records.
-        ...(isUnchanged && { keepsNewer: true }),
+        ...(isUnchanged && { keepsNewer: changesIn(entity) }),
         relies,
         slots: slotsOf(plan),
         added: revised.written.map(({ json }) => json),
@@ -218,7 +219,7 @@ export async function recollate(
         {
           ...{ name, key: entity.key, read: null, event, replaces: entity.source.version },
           // Records written one by one meanwhile stay, because this doesn't change any values.
-          keepsNewer: true,
+          keepsNewer: changesIn(entity),
           types: new Map(entity.fields.map(field => [field.name, field.type])),
           collations: collationsOf(entity, options),
           lists: listsOf(entity),

@@ -199,9 +199,10 @@ export interface NewEntity {
   /** What was seen of other entities, given together with `replaces`. */
   readonly relies?: readonly Reliance[]
   /**
-   * True if the records are those of the version that it replaces, so that single records written since stay.
+   * Given if the records are those of the version that it replaces, so that single records written since stay: the
+   * number of changes of single records that are in both. The store must have as many.
    */
-  readonly keepsNewer?: boolean
+  readonly keepsNewer?: number
   /** The declarations of the entity from now on; without it, the existing ones stay. */
   readonly declare?: Description
   /** The recipe of the entity from now on; null: none; undefined: the existing one stays. */

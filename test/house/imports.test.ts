@@ -91,9 +91,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   import: [
     'lib/threads',
     'storage',
-    ...['edited', 'field-files', 'field-writer', 'ranks-in-order', 'revised-ranks', 'search-texts'].map(
-      name => `storage/columns/${name}.ts`,
-    ),
+    ...[
+      'changed-entities',
+      'edited',
+      'field-files',
+      'field-writer',
+      'ranks-in-order',
+      'revised-ranks',
+      'search-texts',
+    ].map(name => `storage/columns/${name}.ts`),
     ...['sort-records', 'stored-field', 'value-writer', 'values', 'word-writer'].map(
       name => `storage/columns/${name}.ts`,
     ),

@@ -68,6 +68,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
     'ba58be0d8470a18ab31ee4ec4fe2dca2a819c105a61561ba41a6d58488ec5dfb',
     '1b2c2cd957f070cf648fdbe1faa209424e5b452daff70956f1cd294e3e6dbec7',
+    'd1dacf70ef968617a92ecd15748e2568742326385d3c578f18168e1f50ab0020',
   ],
 }
 
@@ -139,7 +140,7 @@ const firstVersion = {
   sqlite: `DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
     DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; PRAGMA user_version = 1`,
-  postgres: `SET search_path TO carrel; DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
+  postgres: `SET search_path TO carrel; ALTER TABLE state DROP COLUMN server; DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
     DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; UPDATE store_schema SET version = 1`,
 }

@@ -35,6 +35,9 @@ const changedOf = new WeakMap<RecordEntity['source'], Changed>()
 /** @returns undefined if no record was written since the version was made */
 export const changesOf = (entity: RecordEntity): Changed | undefined => changedOf.get(entity.source)
 
+/** Number of single records that were written since the stored version was made. */
+export const changesIn = (entity: RecordEntity): number => changesOf(entity)?.changes.length ?? 0
+
 /** The entity in the version that is stored. */
 export const baseEntity = (entity: RecordEntity): RecordEntity => changesOf(entity)?.base ?? entity
 

@@ -1,7 +1,7 @@
 import { Lagging } from '../../lib/errors.ts'
 import type { Field } from '../../model/entities.ts'
 import type { Entities, OpenVersion, RecordEntity } from '../entities.ts'
-import { changesOf } from './changed-entities.ts'
+import { changesIn, changesOf } from './changed-entities.ts'
 import { slotsOf } from './record-source.ts'
 
 /**
@@ -99,7 +99,7 @@ export async function fold(
     const { name, key, source } = entity
     const slots = await version.slots()
     const common = {
-      ...({ name, key, fields, read: null, keepsNewer: true, ranks: version.ranks } as const),
+      ...({ name, key, fields, read: null, ranks: version.ranks, keepsNewer: changesIn(entity) } as const),
       writeFields: (made: string) => version.writeFields(made, undefined, signal),
     }
     if (!isSparse(entity))

@@ -5,9 +5,8 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
-import type { ChainKind } from '../../model/audit-events.ts'
-import type { Head, TrailKey } from '../../model/trail.ts'
 import type { PoolMetrics } from '../storage.ts'
+import { type Chain, chainWith, type SealingKey } from './chains.ts'
 import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
 
 /** The only file that uses the PostgreSQL driver. */
@@ -26,6 +25,8 @@ export interface Connection extends Queries {
   readonly chain: Chain
   /** The id of the server process, with which its current statement can be cancelled. */
   readonly processId: number
+  /** The generation of the server that it leads to; undefined: it isn't watched. */
+  readonly generation?: number | undefined
   /**
    * Like `rows`, for statements that a client's request shapes. There is no end to them, and the server would
    * keep each named one, at about 90 kB, for as long as the connection lasts.
@@ -43,40 +44,23 @@ export interface Connection extends Queries {
   close(): Promise<void>
 }
 
-/** The key with which an event loop seals events. */
-export interface SealingKey {
-  /** @throws Error before there is one */
-  current(): TrailKey
-  use(key: TrailKey | undefined): void
+/**
+ * Recognizes a database that went back to an earlier state: by a failover to a standby that lacked the last commits, by
+ * point-in-time recovery, or by a copy that was put in its place (docs/decisions/0085).
+ */
+export interface ServerWatch {
+  /**
+   * Grows when new connections lead to another server, or to another line of its history, than those before. What was
+   * read over older connections may not be so any more.
+   */
+  readonly generation: number
+  /**
+   * Looks at the server of a new connection, before anything else is done with it.
+   * @returns the generation of the connection
+   * @throws StoreUnavailable if it is a standby, or on an older timeline than the server that was seen before
+   */
+  admit(db: Queries): Promise<number>
 }
-
-export function sealingKey(): SealingKey {
-  let newest: TrailKey | undefined
-  return {
-    current: () => {
-      if (!newest) throw new Error('the key of the trail was not loaded')
-      return newest
-    },
-    use: key => {
-      newest = key
-    },
-  }
-}
-
-/** The chain of the events of a connection, and the key that seals them (docs/decisions/0027). */
-interface Chain {
-  readonly key: SealingKey
-  /** The last event of each kind of chain; without one, the next event begins a chain. */
-  readonly heads: Partial<Record<ChainKind, Head>>
-}
-
-/** @param key the key that seals events; undefined: the connection records none */
-const chainWith = (key: SealingKey = noKey): Chain => ({ key, heads: {} })
-
-const refuse = () => {
-  throw new Error('this connection records no events')
-}
-const noKey: SealingKey = { current: refuse, use: refuse }
 
 export interface ConnectionOptions {
   readonly url: string
@@ -96,6 +80,8 @@ export interface ConnectionOptions {
   readonly key?: SealingKey
   /** True for the operator's tables, not the store's: the server's settings decide where names are found. */
   readonly isForeign?: boolean
+  /** Watches for a database that went back. Connections of an earlier generation are replaced before they are used. */
+  readonly watch?: ServerWatch
 }
 
 /**
@@ -130,21 +116,22 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   await translateErrors(() => client.connect())
   const connection = connectionOf(client, options, chainWith(options.key), () => client.end())
   try {
-    await prepare(connection, options)
+    return { ...connection, generation: await prepare(connection, options) }
   } catch (error) {
     connection.destroy()
     throw error
   }
-  return connection
 }
 
+/** @returns the generation of the server, if that is watched */
 async function prepare(
   connection: Connection,
-  { setup, optionalSetup = '', isForeign }: ConnectionOptions,
-): Promise<void> {
+  { setup, optionalSetup = '', isForeign, watch }: ConnectionOptions,
+): Promise<number | undefined> {
   const all = [isForeign ? '' : 'SET search_path = carrel', setup].filter(one => one !== '').join('; ')
   if (all !== '') await connection.exec(all)
   if (optionalSetup !== '') await connection.exec(optionalSetup).catch(() => {})
+  return watch?.admit(connection)
 }
 
 export interface PoolOptions extends ConnectionOptions {
@@ -165,16 +152,16 @@ export interface Pool extends Queries {
 }
 
 export function createPool(options: PoolOptions): Pool {
+  const generations = new WeakMap<pg.ClientBase, number | undefined>()
   const pool = new pg.Pool({
     ...clientConfig(options),
     max: options.size,
     idleTimeoutMillis: 60_000,
     maxLifetimeSeconds: lifetime,
-    onConnect: client =>
-      prepare(
-        connectionOf(client, options, chainWith(options.key), async () => {}),
-        options,
-      ),
+    onConnect: async client => {
+      const connection = connectionOf(client, options, chainWith(options.key), async () => {})
+      generations.set(client, await prepare(connection, options))
+    },
   })
   const chains = new WeakMap<pg.PoolClient, Chain>()
   function chainOf(client: pg.PoolClient): Chain {
@@ -192,9 +179,18 @@ export function createPool(options: PoolOptions): Pool {
       )
   }
 
+  async function take(): Promise<pg.PoolClient> {
+    for (let attempt = 0; attempt <= options.size; attempt++) {
+      const client = await translateErrors(() => pool.connect())
+      if (generations.get(client) === options.watch?.generation) return client
+      client.release(true)
+    }
+    throw new StoreUnavailable('each new connection leads to another server than the one before')
+  }
+
   async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     admit()
-    const client = await translateErrors(() => pool.connect())
+    const client = await take()
     // The pool doesn't listen to a connection in use; without a listener, losing it would end the process.
     client.on('error', ignore)
     let destroyed = false
@@ -227,16 +223,12 @@ export function createPool(options: PoolOptions): Pool {
       }),
     )
 
-  const query = async (sql: string, values: readonly Value[]) => {
-    admit()
-    return retryOnConflict(() => translateErrors(() => pool.query(prepared(sql, values)), options))
-  }
+  const statement = <T>(work: (connection: Connection) => Promise<T>) => retryOnConflict(() => use(work))
   return {
-    rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
-      (await query(sql, values)).rows as T[],
-    run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
+    rows: (sql, ...values) => statement(db => db.rows(sql, ...values)),
+    run: (sql, ...values) => statement(db => db.run(sql, ...values)),
     use,
-    statement: work => retryOnConflict(() => use(work)),
+    statement,
     transaction,
     usage: () => ({
       max: options.size,

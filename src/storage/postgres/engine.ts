@@ -10,7 +10,8 @@ import { mostAtOnce, recordEvents } from '../statements/repeated-events.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
-import { type ConnectionOptions, connect, createPool, type PoolOptions, sealingKey } from './driver.ts'
+import { sealingKey } from './chains.ts'
+import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { type ClientLimits, clientLimits, patiently, startPatience } from './errors.ts'
 import { recordEvent } from './events.ts'
@@ -20,10 +21,11 @@ import { postgresMetrics } from './metrics.ts'
 import { openMigrated, transactionOn } from './migrate.ts'
 import { change, perform } from './perform.ts'
 import { lazyWorker, recordTables } from './record-source.ts'
+import { createServerWatch } from './server-watch.ts'
 import { createSessionLookup, postgresSessions } from './session-lookup.ts'
 import { postgresAudiences, postgresClock, sharedSecrets } from './shared-state.ts'
 import { createStoreCheck, type StoreCheck } from './store-check.ts'
-import { createTableListings, type TableDatabase } from './table-listings.ts'
+import { createTableListings, tableDatabase } from './table-listings.ts'
 import { trailIn } from './trail.ts'
 
 interface PostgresOptions {
@@ -68,7 +70,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const queue = partFor(shared.loop, options.queue)
   const keyring = keyringOf(options.tokenSecrets, () => secrets.current())
   const key = sealingKey()
-  const unlimited: ConnectionOptions = {
+  const watch = createServerWatch(shared.newestServer)
+  const start: ConnectionOptions = {
     url,
     statementTimeout: 0,
     queryTimeout: 0,
@@ -76,8 +79,9 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     setup: '',
     key,
   }
-  const foreign = { ...unlimited, isForeign: true }
-  const started = shared.loop === null ? await openMigrated(unlimited, options.create) : undefined
+  const foreign = { ...start, isForeign: true }
+  const started = shared.loop === null ? await openMigrated(start, options.create) : undefined
+  const unlimited = { ...start, watch }
 
   const short = { ...unlimited, statementTimeout: limits.statement, queryTimeout: limits.statement }
   const accountPool = createPool({ ...short, size: poolSize, queue })
@@ -93,7 +97,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     queue,
   }
   const databases = [...(options.replicaUrl === null ? [] : [options.replicaUrl]), url].map(databaseUrl => ({
-    own: tableDatabase({ ...pages, url: databaseUrl }),
+    // A replica is a standby, and may lag.
+    own: tableDatabase({ ...pages, url: databaseUrl, ...(databaseUrl === url && { watch }) }),
     exposed: tableDatabase({ ...pages, url: databaseUrl, setup: readAsReader, isForeign: true }),
   }))
   const [replica, primary] = databases.length > 1 ? databases : [undefined, databases[0]]
@@ -134,13 +139,19 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     })
   const lookup = createSessionLookup({
     connect: () => connect(short),
+    watch,
     refresh: async (result, db) => {
       clock.refresh(result.mark, result.time)
       await secrets.refresh(result.secrets, db)
       await entities.refresh(result, db)
-      await audiences.refresh(result.audiences, db)
+      await audiences.refresh(result, db)
+      // A key of the trail that was made in a state that is lost seals nothing any more.
+      if (isOpen && result.generation !== sealedIn) await perform(db, takeKey(keyring()))
+      sealedIn = result.generation
     },
   })
+  let isOpen = false
+  let sealedIn = 0
   const clock = postgresClock(part('clock').raise)
   const secrets = sharedSecrets(accountPool)
   const audiences = postgresAudiences(accountPool, options.hiddenMetadata)
@@ -202,6 +213,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   try {
     await patiently(patience, () => lookup.ask())
     if (started) await transactionOn(started.db, () => perform(started.db, openTrail(keyring())))
+    isOpen = true
     // This also opens a connection, for which the first client would wait otherwise.
     await patiently(patience, lookForKey)
     check = await patiently(patience, () => createStoreCheck(accountPool))
@@ -269,32 +281,5 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     registry: part('registry'),
     ping: () => lookup.ask().then(() => check.requireSome()),
     close,
-  }
-}
-
-/** Ends a listing whose client has read nothing for ten minutes, and releases its snapshot on the server. */
-const idleTimeout = "SET idle_in_transaction_session_timeout = '10min'"
-/**
- * Lets the server end a statement when the node has disconnected. Not every version and platform supports it.
- */
-const checkClientConnection = 'SET client_connection_check_interval = 1000'
-
-function tableDatabase(options: PoolOptions): TableDatabase {
-  const pool = createPool({ ...options, optionalSetup: checkClientConnection })
-  return {
-    pool,
-    setup: options.setup,
-    connect: () =>
-      connect({
-        ...options,
-        setup: `${idleTimeout}; ${options.setup}`,
-        optionalSetup: checkClientConnection,
-      }),
-    // A new connection, because those of the pool may all be waiting for statements like the one to cancel.
-    cancel: async processId => {
-      const connection = await connect({ ...options, setup: '' })
-      await connection.rows('SELECT pg_cancel_backend($1)', processId)
-      await connection.close()
-    },
   }
 }

@@ -56,7 +56,7 @@ interface Parts {
   readonly describe: (request: ExposeRequest) => Promise<Omit<Entity, 'read'>>
 }
 
-type ListState = Pick<SessionLookupResult, 'entities' | 'records'>
+type ListState = Pick<SessionLookupResult, 'entities' | 'records' | 'generation'>
 
 export interface PostgresEntities extends Entities {
   /** Reads the list again if the state has changed since it was read. */
@@ -68,17 +68,21 @@ export interface PostgresEntities extends Entities {
 export function postgresEntities(parts: Parts): PostgresEntities {
   const { pool, changes, lookup, audiences, tables, connect, keptVersions } = parts
   const records = createRecordListings(parts.records, parts.shared.cache)
-  const entityList = createEntityList()
+  let entityList = createEntityList()
   const writes = inBatches(
     (batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))),
     maxTogether,
   )
   let entities: ReadonlyMap<string, Entity> = new Map()
-  let loaded: ListState = { entities: -1, records: -1 }
+  let loaded: ListState = { entities: -1, records: -1, generation: 0 }
   let current: ReadonlySet<string> = new Set()
   let scratch: string | undefined
 
   async function read(state: ListState, db: Connection): Promise<void> {
+    if (state.generation !== loaded.generation) {
+      entityList = createEntityList()
+      earlierStates = newEarlierStates()
+    }
     const added = await perform(db, entityList.read())
     entities = new Map([...builtInEntities, ...added].map(entity => [entity.name, entity]))
     // The version that is shown, and the one that it is derived from.
@@ -182,12 +186,19 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     return Math.min(slotsOf(base), slotsOf(itsBase))
   }
   const heldState = (state: EntityState) => changes.heldState(state, keptVersions)
-  const at = createEarlierStates({ version: heldState, changes: changes.heldChanges }, records.hold)
+  const newEarlierStates = () =>
+    createEarlierStates({ version: heldState, changes: changes.heldChanges }, records.hold)
+  let earlierStates = newEarlierStates()
+  const at: Entities['at'] = (now, state) => earlierStates(now, state)
   const folding = parts.shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
 
   return {
     refresh: (state, db) =>
-      state.entities === loaded.entities && state.records === loaded.records ? undefined : read(state, db),
+      state.entities === loaded.entities &&
+      state.records === loaded.records &&
+      state.generation === loaded.generation
+        ? undefined
+        : read(state, db),
     all,
     prepare: async large => beginIfLarge(parts.records, (await all()).values(), large),
     list,

@@ -25,7 +25,7 @@ import { insertEvent, insertLoginEvent, type Named, named, replaceNul, runRecord
  * show if anything else has changed, the time, and the sessions that the active alert allows.
  */
 export const lookUpSessions = `SELECT s.store, s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
-  ${storeTime.postgres} AS now,
+  (SELECT CAST(tableoid AS bigint) FROM store_schema) AS tables, ${storeTime.postgres} AS now,
   (SELECT a.allow_sessions FROM alert a WHERE a.active = 1 LIMIT 1) AS allowed FROM state s
   LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`
 

@@ -136,4 +136,7 @@ export const migrations: readonly string[] = [
   recordEvents,
   sessionBrowsers('TEXT COLLATE "C"'),
   `${contentClaims('TEXT COLLATE "C"', 'BIGINT')}${secondFactors('TEXT COLLATE "C"', 'BIGINT', 'BYTEA')}${heldVersions('TEXT COLLATE "C"', 'BIGINT')}`,
+  `
+  -- The server that the store was on when it was last written to (docs/decisions/0085); '': none yet.
+  ALTER TABLE state ADD COLUMN server TEXT COLLATE "C" NOT NULL DEFAULT '';`,
 ]

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Session } from '../../model/accounts.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { HotSessions } from '../sessions.ts'
-import type { Connection, Pool } from './driver.ts'
+import type { Connection, Pool, ServerWatch } from './driver.ts'
 import { isStorable } from './events.ts'
 import { logout, lookUpSessions, recordLogin, type SessionRow, sessionColumns, toSession } from './hot.ts'
 import type { TimeRead } from './shared-state.ts'
@@ -29,6 +29,8 @@ export interface SessionLookupResult {
   readonly time: TimeRead
   /** The sessions that the active alert allows; null: no alert is active. */
   readonly allowed: AllowedSessions | null
+  /** Grows when the store may have gone back to an earlier state, so that nothing read before holds (docs/decisions/0085). */
+  readonly generation: number
 }
 
 export interface SessionLookup {
@@ -44,12 +46,14 @@ export interface SessionLookup {
 interface Parts {
   /** Opens the connection that is reserved for look-ups, so that they never wait for a slow query. */
   readonly connect: () => Promise<Connection>
+  readonly watch: ServerWatch
   /** Brings what this node caches up to date with a result, before the result is returned. */
   readonly refresh: (result: SessionLookupResult, db: Connection) => Promise<void> | undefined
 }
 
-type LookupRow = Omit<SessionLookupResult, 'stamps' | 'time'> & {
+type LookupRow = Omit<SessionLookupResult, 'stamps' | 'time' | 'generation'> & {
   store: string
+  tables: number
   now: number
   uuid: string | null
   stamp: number
@@ -73,13 +77,15 @@ function newBatch(): Batch {
   return { uuids: new Set(), result, resolve, reject }
 }
 
-export function createSessionLookup({ connect, refresh }: Parts): SessionLookup {
+export function createSessionLookup({ connect, watch, refresh }: Parts): SessionLookup {
   let nextBatch: Batch | undefined
   let running: Promise<void> | undefined
   let closed = false
   let connection: Connection | undefined
   /** The id of the store that this node has opened. */
   let opened: string | undefined
+  /** The tables that the connection has found. */
+  let tables: number | undefined
 
   /**
    * Retries once if the connection was lost since the last look-up, for example by a restart of the database.
@@ -91,15 +97,21 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
       return await lookUpOnce(uuids)
     } catch (error) {
       // The state of the connection is unknown, so the next look-up opens a new one.
-      connection?.destroy()
-      connection = undefined
+      disconnect()
       if (isNew || !(error instanceof StoreUnavailable) || performance.now() - start > maxRetryDelay)
         throw error
       return lookUpOnce(uuids)
     }
   }
 
+  function disconnect(): void {
+    connection?.destroy()
+    connection = undefined
+    tables = undefined
+  }
+
   async function lookUpOnce(uuids: ReadonlySet<string>): Promise<SessionLookupResult> {
+    if (connection?.generation !== watch.generation) disconnect()
     connection ??= await connect()
     const sent = performance.now()
     const rows = await connection.rows<LookupRow>(lookUpSessions, [...uuids])
@@ -112,11 +124,15 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
       throw new StoreUnavailable(
         'the database has another store than the one that was opened: put that one back, or restart the service to use this one',
       )
+    tables ??= first.tables
+    // An older dump was loaded into the same database: a new connection recognizes that.
+    if (first.tables !== tables) throw new StoreUnavailable('the tables of the store were replaced')
     const stamps = new Map<string, number>()
     for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
     const { entities, records, secrets, groups, audiences, mark, now, allowed } = first
     const time = { now, sent, received }
-    const result = { stamps, entities, records, secrets, groups, audiences, mark, time, allowed }
+    const { generation = 0 } = connection
+    const result = { stamps, entities, records, secrets, groups, audiences, mark, time, allowed, generation }
     await refresh(result, connection)
     return result
   }
@@ -170,12 +186,15 @@ interface SessionParts {
 /** Sessions: requests during a look-up share the next one, and each write takes one round trip. */
 export function postgresSessions({ pool, lookup, refresh }: SessionParts): HotSessions {
   const sessions = new Map<string, Session>()
+  let known = 0
 
   let allowed: AllowedSessions = 'all'
   async function stampOf(uuid: string): Promise<number | undefined> {
     if (!isStorable(uuid)) return undefined
     const result = await lookup.ask(uuid)
     allowed = result.allowed ?? 'all'
+    if (result.generation !== known) sessions.clear()
+    known = result.generation
     return result.stamps.get(uuid)
   }
 

@@ -27,9 +27,15 @@ interface Counts {
   readonly rows: readonly { readonly id: number; readonly items: number; readonly bitstreams: number }[]
 }
 
+/** Parts of a look-up's result. */
+interface AudienceState {
+  readonly audiences: number
+  readonly generation: number
+}
+
 export interface PostgresAudiences {
-  /** Reads new audiences, if there are any. @param lastId the id of the newest audience */
-  refresh(lastId: number, db: Connection): Promise<void> | undefined
+  /** Reads new audiences, if there are any, or all of them if the store may have gone back. */
+  refresh(state: AudienceState, db: Connection): Promise<void> | undefined
   admitting(viewer: Viewer, how?: Seen): readonly number[]
   visibleRows(source: TableSource, viewer: Viewer): VisibleRows
   /** True if a page of them is cheaper when all of them are collected and sorted. */
@@ -42,7 +48,8 @@ export interface PostgresAudiences {
  * @param hidden metadata fields of items that only administrators see (Q19)
  */
 export function postgresAudiences(pool: Pool, hidden: readonly string[]): PostgresAudiences {
-  const audiences = createAudiences()
+  let audiences = createAudiences()
+  let loaded: AudienceState = { audiences: 0, generation: 0 }
   let counts: Counts | undefined
 
   async function recentCounts(): Promise<Counts['rows']> {
@@ -52,6 +59,12 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
         rows: await pool.rows('SELECT id, items, bitstreams FROM audience'),
       }
     return counts.rows
+  }
+
+  async function read(state: AudienceState, db: Connection): Promise<void> {
+    if (state.generation !== loaded.generation) audiences = createAudiences()
+    await perform(db, audiences.readNew())
+    loaded = state
   }
 
   const shouldCollect: PostgresAudiences['shouldCollect'] = async ({ table }, rows, page) => {
@@ -69,7 +82,10 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
   }
 
   return {
-    refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : perform(db, audiences.readNew())),
+    refresh: (state, db) =>
+      state.audiences === loaded.audiences && state.generation === loaded.generation
+        ? undefined
+        : read(state, db),
     admitting: (viewer, how) => audiences.admitting(viewer, how),
     visibleRows: (source, viewer) => visibleRows(source, viewer, one => audiences.admitting(one), hidden),
     shouldCollect,

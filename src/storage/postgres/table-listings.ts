@@ -10,7 +10,7 @@ import { pieceBytes } from '../runtime/limits.ts'
 import type { Statement } from '../tables/compile.ts'
 import { csvFields, highlightsIn, listingOf } from '../tables/plan-shape.ts'
 import { countOf, pageOf, shortPageOf, type Tables } from './compile.ts'
-import type { Connection, Pool, Value } from './driver.ts'
+import { type Connection, connect, createPool, type Pool, type PoolOptions, type Value } from './driver.ts'
 import { codeOf, withReplicaFallback } from './errors.ts'
 import type { WorkerHandlers } from './record-worker.ts'
 
@@ -235,4 +235,31 @@ async function explainStatement(
   const [, count = '0'] = /actual .*?rows=(\d+)/.exec(steps[0] ?? '') ?? []
   const [time = '0'] = steps.flatMap(step => /^Execution Time: ([\d.]+)/.exec(step)?.[1] ?? [])
   return { ...explained, ran: { rows: Number(count), milliseconds: Math.round(Number(time)) } }
+}
+
+/** Ends a listing whose client has read nothing for ten minutes, and releases its snapshot on the server. */
+const idleTimeout = "SET idle_in_transaction_session_timeout = '10min'"
+/**
+ * Lets the server end a statement when the node has disconnected. Not every version and platform supports it.
+ */
+const checkClientConnection = 'SET client_connection_check_interval = 1000'
+
+export function tableDatabase(options: PoolOptions): TableDatabase {
+  const pool = createPool({ ...options, optionalSetup: checkClientConnection })
+  return {
+    pool,
+    setup: options.setup,
+    connect: () =>
+      connect({
+        ...options,
+        setup: `${idleTimeout}; ${options.setup}`,
+        optionalSetup: checkClientConnection,
+      }),
+    // A new connection, because those of the pool may all be waiting for statements like the one to cancel.
+    cancel: async processId => {
+      const connection = await connect({ ...options, setup: '' })
+      await connection.rows('SELECT pg_cancel_backend($1)', processId)
+      await connection.close()
+    },
+  }
 }

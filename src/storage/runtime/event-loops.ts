@@ -18,6 +18,8 @@ export interface Shared {
   readonly listings: Counter
   /** Bytes and entries of the cache, counted over all loops. */
   readonly cacheUsage: () => CacheUsage
+  /** The newest server that any loop has seen (storage/postgres/server-watch.ts). */
+  readonly newestServer: BigInt64Array<SharedArrayBuffer>
   /** Opens a file, which stays open as long as the main thread's store. */
   keepOpen(path: string): Promise<KeptOpen>
   /** Device and inode of the file at the path, when the main thread first asked. */
@@ -66,6 +68,7 @@ export function createShared(cacheSize: number): OwnShared {
     threads,
     cache: new VersionCache(cacheSize, undefined, usage),
     listings: createCounter(),
+    newestServer: new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)),
     usage,
     cacheUsage: usageIn(usage),
     keepOpen: async path => keepOpen(path),
@@ -85,7 +88,9 @@ interface OtherShared extends Shared {
   drop(key: string): void
 }
 
-interface JoinedParts extends Pick<OtherShared, 'loop' | 'listings'>, Pick<OwnShared, 'usage'> {
+interface JoinedParts
+  extends Pick<OtherShared, 'loop' | 'listings' | 'newestServer'>,
+    Pick<OwnShared, 'usage'> {
   readonly cacheSize: number
 }
 
@@ -94,17 +99,16 @@ const usageIn = (usage: OwnShared['usage']) => () => ({ bytes: usage[0] ?? 0, en
 /** Makes the shared parts of another loop. @param main the calls to the main thread */
 export function joinShared(
   main: Calls<SharedHandlers>,
-  { cacheSize, loop, listings, usage }: JoinedParts,
+  { cacheSize, usage, ...parts }: JoinedParts,
 ): OtherShared {
   const { drop, ...cache } = joinCache(main, cacheSize)
   return {
     threads: { start: (name, slot, data) => remoteThread(name, main.call('connect', name, slot, data)) },
     cache,
-    listings,
+    ...parts,
     cacheUsage: usageIn(usage),
     keepOpen: async path => ({ descriptor: await main.call('descriptorOf', path), close: () => {} }),
     idOf: path => main.call('idOf', path),
-    loop,
     drop,
   }
 }

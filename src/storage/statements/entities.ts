@@ -127,12 +127,12 @@ export function* pointEntity(
   if (!(yield* mayReplace(published, stored, JSON.stringify(before?.declaredFields ?? null))))
     return undefined
   // A version of the same records needs none before it.
-  const keeps = event !== null && !published.keepsNewer
+  const keeps = event !== null && published.keepsNewer === undefined
   // A version of the same records, in the same orders, continues the line of the one before (docs/decisions/0082).
   const folds =
     before &&
     isImported(before) &&
-    published.keepsNewer &&
+    published.keepsNewer !== undefined &&
     ordersOf(before) === ordersOf(published) &&
     published.replaces
   const line = folds ? { ...lineOf(before.source), ...foldedIn(folds) } : undefined

@@ -226,7 +226,7 @@ export const recordWriting = {
  * @param declared the declarations of its fields, as JSON
  */
 export function* mayReplace(
-  { name, replaces, agreed, keepsNewer = false, relies = [] }: TakenChanges,
+  { name, replaces, agreed, keepsNewer, relies = [] }: TakenChanges,
   version: string | undefined,
   declared: string,
 ): Read<boolean> {
@@ -236,9 +236,12 @@ export function* mayReplace(
   if (replaces === null) return version === undefined
   const { stored, seq } = versionParts(replaces)
   if (stored !== version) return false
+  // Changes that it doesn't have, or that the store doesn't, are of a state that was lost (docs/decisions/0085).
+  if (keepsNewer !== undefined)
+    return (yield* count('record_change WHERE entity = $1 AND seq <= $2', name, seq)) === keepsNewer
   const sql = 'SELECT max(seq) AS seq FROM record_change WHERE entity = $1'
   const last = yield* row<{ seq: number | null }>(sql, name)
-  return keepsNewer || (last?.seq ?? 0) === seq
+  return (last?.seq ?? 0) === seq
 }
 
 /** Removes the changes that are in a new version, or that it replaces. */
