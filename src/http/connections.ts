@@ -42,7 +42,7 @@ const patienceWithRefused = 1_000
 export const tooManyConnections = 'CARREL_TOO_MANY_CONNECTIONS'
 
 /**
- * Bounds the connections of a server, so that descriptors are left for everything else (docs/decisions/0085). When
+ * Bounds the connections of a server, so that descriptors are left for everything else (docs/decisions/0086). When
  * all places are taken, an idle connection gives way to a new one, of the network that has the most. If none is
  * idle, the newest of that network gives way, unless the newcomer's own would then have more. A network has at
  * most half of the places; clients of a trusted proxy share its connections, so none of this is about those.
