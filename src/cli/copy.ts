@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
 import { placeText } from '../config/files-place.ts'
-import { settings } from '../config/settings.ts'
 import { openFiles } from '../files/open-files.ts'
 import { OtherStore } from '../files/owner.ts'
+import { readDatabaseAddress } from '../lib/database-address.ts'
 import { openDump } from '../storage/copy/dump.ts'
 import { Failure, Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
@@ -44,7 +44,7 @@ export function copyCommand(): Command {
 /** @throws Misuse for a password, too: all users of the machine can see the arguments of a process */
 function readAddress(to: string, passwordFile: string | undefined): string {
   const url = URL.parse(to)
-  if (!url || settings.CARREL_DATABASE_URL.read(to) === undefined)
+  if (!url || typeof readDatabaseAddress(to) !== 'object')
     throw new Misuse('--to takes postgres://user@host:port/database')
   if (url.password !== '' || url.searchParams.has('password'))
     throw new Misuse(

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { readDatabaseAddress } from '../lib/database-address.ts'
 import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import type { KeptVersionLimits } from '../model/kept-versions.ts'
@@ -131,11 +132,12 @@ export function toConfig(env: Environment): Config {
       throw new ConfigError(
         'CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL to the primary database as well',
       )
-    const limits = {
-      poolSize: required('CARREL_DATABASE_POOL_SIZE'),
-      queue: required('CARREL_DATABASE_QUEUE'),
+    for (const key of ['CARREL_DATABASE_URL', 'CARREL_DATABASE_REPLICA_URL'] as const) {
+      const address = readDatabaseAddress(value(key) ?? '')
+      if (typeof address === 'string') throw new ConfigError(`${key}: ${address}`)
     }
-    return url === null ? { kind: 'embedded' } : { kind: 'postgres', url, replicaUrl, ...limits }
+    const [poolSize, queue] = [required('CARREL_DATABASE_POOL_SIZE'), required('CARREL_DATABASE_QUEUE')]
+    return url === null ? { kind: 'embedded' } : { kind: 'postgres', url, replicaUrl, poolSize, queue }
   }
   const dataFolder = resolve(required('CARREL_DATA'))
   const port = required('CARREL_PORT')

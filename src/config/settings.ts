@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { readDatabaseAddress } from '../lib/database-address.ts'
 import { isFilesPlace } from './files-place.ts'
 
 /** A setting (D3): what it takes, its default, and how it is parsed. */
@@ -45,10 +46,7 @@ const httpUrl = (text: string) => {
 const isOrigin = (text: string) => URL.parse(text)?.origin === text && /^https?:/.test(text)
 const isMetadataField = (text: string) => /^[\w-]+(\.[\w-]+){1,2}$/.test(text)
 const headerName = (text: string) => (/^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined)
-const postgresUrl = (text: string) => {
-  const url = URL.parse(text)
-  return url && /^postgres(ql)?:$/.test(url.protocol) ? text : undefined
-}
+const postgresUrl = (text: string) => (readDatabaseAddress(text) === undefined ? undefined : text)
 export const textOf = (text: string) => text
 
 const repositoryName = (text: string) => {
@@ -132,7 +130,7 @@ export const settings = {
     filesSentBy,
   ),
   CARREL_DATABASE_URL: setting(
-    'postgres://user:password@host:port/database (not set: the embedded store in CARREL_DATA)',
+    'postgres://user:password@host:port/database, also with several hosts and with target_session_attrs (not set: the embedded store in CARREL_DATA)',
     null,
     postgresUrl,
   ),

@@ -171,6 +171,27 @@ test('D3 every setting refuses what it does not take, by its name, and never sho
       )
 })
 
+test('D3 what an address of a database says and Carrel does not support is named', () => {
+  const address = 'postgres://user:verysecret@db1,db2/carrel'
+  for (const [parameters, said] of [
+    [
+      'target_session_attrs=prefer-standby',
+      /target_session_attrs takes any, read-write, read-only, primary, standby$/,
+    ],
+    ['hostaddr=127.0.0.1', /hostaddr is not supported/],
+    ['load_balance_hosts=random', /load_balance_hosts is not supported/],
+    ['port=1,2,3', /2 hosts and 3 ports/],
+  ] as const)
+    for (const key of ['CARREL_DATABASE_URL', 'CARREL_DATABASE_REPLICA_URL'] as const)
+      assert.throws(
+        () => toConfig({ CARREL_DATABASE_URL: address, [key]: `${address}?${parameters}` }),
+        (error: Error) =>
+          error.message.startsWith(`${key}: `) &&
+          said.test(error.message) &&
+          !/verysecret/.test(error.message),
+      )
+})
+
 test('D3 a replica needs the database that it is one of', () => {
   const CARREL_DATABASE_REPLICA_URL = 'postgres://user:verysecret@replica/carrel'
   assert.throws(

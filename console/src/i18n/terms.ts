@@ -1054,6 +1054,14 @@ export const administration = {
       de: 'Threads, Schlangen und Zwischenspeicher passen zu {0}',
     },
     'PostgreSQL {0} is too old': { en: 'PostgreSQL {0} is too old', de: 'PostgreSQL {0} ist zu alt' },
+    "PostgreSQL {0} can't search for words in tables": {
+      en: "PostgreSQL {0} can't search for words in tables",
+      de: 'PostgreSQL {0} kann in Tabellen nicht nach Wörtern suchen',
+    },
+    'use PostgreSQL 17 or newer': {
+      en: 'use PostgreSQL 17 or newer',
+      de: 'Benutzen Sie PostgreSQL 17 oder neuer.',
+    },
     'use PostgreSQL 14 or newer': {
       en: 'use PostgreSQL 14 or newer',
       de: 'Benutzen Sie PostgreSQL 14 oder neuer.',

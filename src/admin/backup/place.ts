@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { FilesPlace } from '../../config/files-place.ts'
 import { noStore } from '../../files/files.ts'
 import { openFiles } from '../../files/open-files.ts'
+import { databaseAddress } from '../../lib/database-address.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { holdFile } from '../../lib/held-file.ts'
@@ -138,9 +139,7 @@ const endedMark = (mark: string): string => join(dirname(mark), 'restored')
 
 /** Returns a name of the place for messages, without a password. */
 function nameOf(place: Place): string {
-  if (place.kind === 'embedded') return place.dataFolder
-  const { host, pathname } = new URL(place.url)
-  return `postgres://${host}${pathname}`
+  return place.kind === 'embedded' ? place.dataFolder : databaseAddress(place.url).name
 }
 
 const holdMark = (mark: string): Database =>

@@ -1,4 +1,5 @@
 import { isLoopbackName } from '../../lib/addresses.ts'
+import { databaseAddress } from '../../lib/database-address.ts'
 import { quantity } from '../../lib/quantities.ts'
 import type { ConnectionLimit, ReplicaFacts, ServerFacts } from '../../storage/inspection.ts'
 import { type Check, type Finding, findingsAbout } from './finding.ts'
@@ -7,37 +8,41 @@ const { ok, note, warning, error } = findingsAbout('database')
 
 /** The oldest supported version of PostgreSQL (server_version_num), which docs/deployment.md names. */
 const oldest = 140_000
+/** The oldest version that can search for words in tables (docs/decisions/0038). */
+const oldestToSearch = 170_000
 
 /** Checks the PostgreSQL server: version, durability, room for the connections of a node, and the replica. */
 export const checkDatabase: Check = function* ({ config: { database, workers }, store }) {
   const server = store?.server
   if (database.kind === 'embedded' || !server) return
-  yield* checkServer(server, new URL(database.url).hostname)
+  yield* checkServer(server, databaseAddress(database.url).hosts)
   yield* checkConnections(server.connectionLimits, database.poolSize, workers)
   if (server.replica) yield* checkReplica(server.replica)
 }
 
-function* checkServer(server: ServerFacts, host: string): Iterable<Finding> {
+function* checkServer(server: ServerFacts, hosts: readonly string[]): Iterable<Finding> {
   const { version, encoding, unsafeSettings, isEncrypted } = server
   const said = `PostgreSQL ${Math.floor(version / 10_000)}, ${encoding}`
   if (version < oldest) yield error(`${said} is too old`, 'use PostgreSQL 14 or newer')
   else if (encoding !== 'UTF8')
     yield error(said, 'create the database with ENCODING UTF8, and copy the store there')
+  else if (version < oldestToSearch)
+    yield warning(`${said} can't search for words in tables`, 'use PostgreSQL 17 or newer')
   else yield ok(said)
   if (unsafeSettings.length > 0)
     yield error(
       `the server has ${unsafeSettings.join(', ')}: what was acknowledged may be lost when it fails`,
       'set it to on in postgresql.conf',
     )
-  if (!isEncrypted && !isOwnMachine(host))
+  if (!isEncrypted && !hosts.every(isOwnMachine))
     yield warning(
-      `the connection to ${host} is not encrypted: passwords' hashes and the signing secret cross the network`,
+      `the connection to ${hosts.join(', ')} is not encrypted: passwords' hashes and the signing secret cross the network`,
       'add ?sslmode=verify-full to CARREL_DATABASE_URL',
     )
 }
 
 /** True for this machine. No host, or a path, is a socket of it. */
-const isOwnMachine = (host: string) => /^(%2f.*)?$/i.test(host) || isLoopbackName(host.toLowerCase())
+const isOwnMachine = (host: string) => /^(\/.*)?$/.test(host) || isLoopbackName(host.toLowerCase())
 
 const nameOf = { server: 'the server', role: 'this role', database: 'this database' } as const
 const raise = {

@@ -3,11 +3,13 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import type { SessionKind } from '../../lib/database-address.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
 import type { PoolMetrics } from '../storage.ts'
-import { type Chain, chainWith, type SealingKey } from './chains.ts'
+import { type Chain, chainWith } from './chains.ts'
 import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
+import { type ConnectionOptions, type Servers, serversOf, settingUp, tryEach } from './servers.ts'
 
 /** The only file that uses the PostgreSQL driver. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number)[]
@@ -26,7 +28,7 @@ export interface Connection extends Queries {
   /** The id of the server process, with which its current statement can be cancelled. */
   readonly processId: number
   /** The generation of the server that it leads to; undefined: it isn't watched. */
-  readonly generation?: number | undefined
+  readonly generation: number | undefined
   /**
    * Like `rows`, for statements that a client's request shapes. There is no end to them, and the server would
    * keep each named one, at about 90 kB, for as long as the connection lasts.
@@ -45,49 +47,12 @@ export interface Connection extends Queries {
 }
 
 /**
- * Recognizes a database that went back to an earlier state: by a failover to a standby that lacked the last commits, by
- * point-in-time recovery, or by a copy that was put in its place (docs/decisions/0085).
- */
-export interface ServerWatch {
-  /**
-   * Grows when new connections lead to another server, or to another line of its history, than those before. What was
-   * read over older connections may not be so any more.
-   */
-  readonly generation: number
-  /**
-   * Looks at the server of a new connection, before anything else is done with it.
-   * @returns the generation of the connection
-   * @throws StoreUnavailable if it is a standby, or on an older timeline than the server that was seen before
-   */
-  admit(db: Queries): Promise<number>
-}
-
-export interface ConnectionOptions {
-  readonly url: string
-  /** The server's time limit for a statement, in ms; 0: none. */
-  readonly statementTimeout: number
-  /**
-   * The client's time limit for a statement, in ms, after which the server counts as unreachable; 0: none.
-   */
-  readonly queryTimeout: number
-  /** Statements to run on each new connection; '' for none. */
-  readonly setup: string
-  /** A further statement, whose failure is ignored because not every server supports it. */
-  readonly optionalSetup?: string
-  /** Time limit in ms for a new connection; by default `clientLimits.connect`. */
-  readonly connectTimeout?: number
-  /** The key that seals events, where any are recorded. */
-  readonly key?: SealingKey
-  /** True for the operator's tables, not the store's: the server's settings decide where names are found. */
-  readonly isForeign?: boolean
-  /** Watches for a database that went back. Connections of an earlier generation are replaced before they are used. */
-  readonly watch?: ServerWatch
-}
-
-/**
  * A connection is replaced after this many seconds, because it accumulates statements for replaced versions.
  */
 const lifetime = 1_800
+
+/** The message of the driver when no connection of a pool became free in time. */
+const allInUse = 'timeout exceeded when trying to connect'
 
 const ignore = () => {}
 
@@ -98,40 +63,57 @@ const types = {
     oid === int8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-const clientConfig = (options: ConnectionOptions): pg.ClientConfig => ({
-  connectionString: options.url,
+/** Several servers together may take as long as two, so that a client has its 503 in time. */
+const clientConfig = (options: ConnectionOptions, { count }: Servers): pg.ClientConfig => ({
   application_name: 'carrel',
-  connectionTimeoutMillis: options.connectTimeout ?? clientLimits.connect,
+  connectionTimeoutMillis: Math.ceil(
+    (options.connectTimeout ?? clientLimits.connect) * Math.min(1, 2 / count),
+  ),
   keepAlive: true,
-  statement_timeout: options.statementTimeout,
   query_timeout: options.queryTimeout,
   types,
 })
 
 /** Opens a connection outside the pool. @throws StoreUnavailable if that fails */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
-  const client = new pg.Client(clientConfig(options))
-  // Pending statements fail with the same error. Without a listener, this event would end the process.
-  client.on('error', ignore)
-  await translateErrors(() => client.connect())
-  const connection = connectionOf(client, options, chainWith(options.key), () => client.end())
-  try {
-    return { ...connection, generation: await prepare(connection, options) }
-  } catch (error) {
-    connection.destroy()
-    throw error
-  }
+  const servers = serversOf(options.url)
+  return tryEach(servers, async () => {
+    const server = servers.current()
+    const client = new pg.Client({ ...clientConfig(options, servers), connectionString: server })
+    // Pending statements fail with the same error. Without a listener, this event would end the process.
+    client.on('error', ignore)
+    try {
+      await translateErrors(() => client.connect())
+      const session = await prepare(client, options, servers.session, chainWith(options.key))
+      return connectionOf(client, options, session, () => client.end())
+    } catch (error) {
+      servers.failed(server)
+      destroy(client)
+      throw error
+    }
+  })
 }
 
-/** @returns the generation of the server, if that is watched */
+/**
+ * Sets a session up, in one round trip. The time limit is not a parameter of the start, which poolers refuse,
+ * nor is the process known from it: a pooler makes a number up.
+ */
 async function prepare(
-  connection: Connection,
-  { setup, optionalSetup = '', isForeign, watch }: ConnectionOptions,
-): Promise<number | undefined> {
-  const all = [isForeign ? '' : 'SET search_path = carrel', setup].filter(one => one !== '').join('; ')
-  if (all !== '') await connection.exec(all)
-  if (optionalSetup !== '') await connection.exec(optionalSetup).catch(() => {})
-  return watch?.admit(connection)
+  client: pg.ClientBase,
+  options: ConnectionOptions,
+  kind: SessionKind,
+  chain: Chain,
+): Promise<Session> {
+  const results: unknown = await translateErrors(() => client.query(settingUp(options, kind)), options)
+  const [first] = results as readonly pg.QueryResult<{ id: number; fits: boolean }>[]
+  const row = first?.rows[0]
+  if (!row?.fits)
+    throw new StoreUnavailable(`PostgreSQL: a server doesn't fit, because target_session_attrs is ${kind}`)
+  if (options.optionalSetup) await client.query(options.optionalSetup).catch(ignore)
+  const session = { chain, processId: row.id, generation: undefined }
+  if (!options.watch) return session
+  const generation = await options.watch.admit(connectionOf(client, options, session, async () => {}))
+  return { ...session, generation }
 }
 
 export interface PoolOptions extends ConnectionOptions {
@@ -152,23 +134,32 @@ export interface Pool extends Queries {
 }
 
 export function createPool(options: PoolOptions): Pool {
-  const generations = new WeakMap<pg.ClientBase, number | undefined>()
+  const servers = serversOf(options.url)
+  const opened = new WeakMap<pg.ClientBase, Session & { readonly server: string }>()
+  /** A client of the server that is the current one when it is made. */
+  class Client extends pg.Client {
+    constructor(config: pg.ClientConfig = {}) {
+      const server = servers.current()
+      super({ ...config, connectionString: server })
+      opened.set(this, { server, chain: chainWith(options.key), processId: 0, generation: undefined })
+    }
+  }
+  const sessionOf = (client: pg.ClientBase) => {
+    const known = opened.get(client)
+    if (!known) throw new Error('the connection is not from this pool')
+    return known
+  }
   const pool = new pg.Pool({
-    ...clientConfig(options),
+    ...clientConfig(options, servers),
+    Client,
     max: options.size,
     idleTimeoutMillis: 60_000,
     maxLifetimeSeconds: lifetime,
     onConnect: async client => {
-      const connection = connectionOf(client, options, chainWith(options.key), async () => {})
-      generations.set(client, await prepare(connection, options))
+      const { server, chain } = sessionOf(client)
+      opened.set(client, { server, ...(await prepare(client, options, servers.session, chain)) })
     },
   })
-  const chains = new WeakMap<pg.PoolClient, Chain>()
-  function chainOf(client: pg.PoolClient): Chain {
-    const known = chains.get(client) ?? chainWith(options.key)
-    chains.set(client, known)
-    return known
-  }
   // This event means that an idle connection was lost. The pool has already removed it.
   pool.on('error', ignore)
 
@@ -179,10 +170,21 @@ export function createPool(options: PoolOptions): Pool {
       )
   }
 
+  async function connected(): Promise<pg.PoolClient> {
+    const server = servers.current()
+    try {
+      return await translateErrors(() => pool.connect())
+    } catch (error) {
+      // That all connections are in use says nothing about the server.
+      if (!(error instanceof Error && error.message.includes(allInUse))) servers.failed(server)
+      throw error
+    }
+  }
+
   async function take(): Promise<pg.PoolClient> {
     for (let attempt = 0; attempt <= options.size; attempt++) {
-      const client = await translateErrors(() => pool.connect())
-      if (generations.get(client) === options.watch?.generation) return client
+      const client = await tryEach(servers, connected)
+      if (sessionOf(client).generation === options.watch?.generation) return client
       client.release(true)
     }
     throw new StoreUnavailable('each new connection leads to another server than the one before')
@@ -194,7 +196,7 @@ export function createPool(options: PoolOptions): Pool {
     // The pool doesn't listen to a connection in use; without a listener, losing it would end the process.
     client.on('error', ignore)
     let destroyed = false
-    const connection = connectionOf(client, options, chainOf(client), async () => {})
+    const connection = connectionOf(client, options, sessionOf(client), async () => {})
     const pooled = {
       ...connection,
       destroy: () => {
@@ -240,17 +242,26 @@ export function createPool(options: PoolOptions): Pool {
   }
 }
 
+type Session = Pick<Connection, 'chain' | 'processId' | 'generation'>
+
+/** Closes the socket at once. */
+function destroy(client: pg.ClientBase): void {
+  const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection
+  stream.destroy()
+}
+
 function connectionOf(
-  client: pg.ClientBase & { processID?: number | null },
+  client: pg.ClientBase,
   options: ConnectionOptions,
-  chain: Chain,
+  { chain, processId, generation }: Session,
   close: () => Promise<void>,
 ): Connection {
   const query = (sql: string, values: readonly Value[]) =>
     translateErrors(() => client.query(prepared(sql, values)), options)
   return {
     chain,
-    processId: client.processID ?? 0,
+    processId,
+    generation,
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
       (await query(sql, values)).rows as T[],
     unnamedRows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
@@ -264,10 +275,7 @@ function connectionOf(
         () => pipeline(Readable.from(text), client.query(copyFrom(`COPY ${table} FROM STDIN`))),
         options,
       ),
-    destroy: () => {
-      const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection
-      stream.destroy()
-    },
+    destroy: () => destroy(client),
     close,
   }
 }

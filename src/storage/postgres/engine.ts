@@ -11,7 +11,7 @@ import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
 import { sealingKey } from './chains.ts'
-import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
+import { connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { type ClientLimits, clientLimits, patiently, startPatience } from './errors.ts'
 import { recordEvent } from './events.ts'
@@ -22,6 +22,7 @@ import { openMigrated, transactionOn } from './migrate.ts'
 import { change, perform } from './perform.ts'
 import { lazyWorker, recordTables } from './record-source.ts'
 import { createServerWatch } from './server-watch.ts'
+import type { ConnectionOptions } from './servers.ts'
 import { createSessionLookup, postgresSessions } from './session-lookup.ts'
 import { postgresAudiences, postgresClock, sharedSecrets } from './shared-state.ts'
 import { createStoreCheck, type StoreCheck } from './store-check.ts'
@@ -82,11 +83,9 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const foreign = { ...start, isForeign: true }
   const started = shared.loop === null ? await openMigrated(start, options.create) : undefined
   const unlimited = { ...start, watch }
-
   const short = { ...unlimited, statementTimeout: limits.statement, queryTimeout: limits.statement }
   const accountPool = createPool({ ...short, size: poolSize, queue })
   const worker = lazyWorker(shared, statementTimeout)
-
   const pages: PoolOptions = {
     url,
     statementTimeout,

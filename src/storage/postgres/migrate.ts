@@ -1,13 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { databaseAddress } from '../../lib/database-address.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { version as program } from '../../lib/version.ts'
 import { madeBefore } from '../schema.ts'
 import { firstRows } from '../statements/registry.ts'
 import { storeTime } from '../statements/statements.ts'
-import { type Connection, type ConnectionOptions, connect } from './driver.ts'
+import { type Connection, connect } from './driver.ts'
 import { Conflict, retryOnConflict, startPatience } from './errors.ts'
 import { perform } from './perform.ts'
 import { migrations } from './schema.ts'
+import type { ConnectionOptions } from './servers.ts'
 
 /**
  * Opens a connection whose statements may wait for other nodes for as long as it takes, and brings the
@@ -23,8 +25,10 @@ export async function openMigrated(
 ): Promise<{ readonly db: Connection; readonly isNew: boolean }> {
   try {
     const limits = { statementTimeout: 0, queryTimeout: 0, connectTimeout: startPatience }
-    const db = await connect({ ...options, ...limits })
+    const patient = { ...options, ...limits }
+    const db = await connect(patient)
     try {
+      await requireSession(db, patient)
       return { db, isNew: await migrate(db, create) }
     } catch (error) {
       await db.close()
@@ -33,8 +37,30 @@ export async function openMigrated(
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     // The message names the database without the password.
-    const { host, pathname } = new URL(options.url)
-    throw new StoreUnavailable(`${error.message} (the database is ${host}${pathname})`, { cause: error })
+    const { name } = databaseAddress(options.url)
+    throw new StoreUnavailable(`${error.message} (the database is ${name.replace('postgres://', '')})`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Carrel sets up a session, prepares statements in it and locks rows between statements. Behind a pooler in
+ * transaction mode, two connections that are open at once may have the same session.
+ */
+async function requireSession(db: Connection, options: ConnectionOptions): Promise<void> {
+  const sessionOf = async ({ unnamedRows }: Pick<Connection, 'unnamedRows'>) =>
+    (await unnamedRows<{ id: number }>('SELECT pg_backend_pid() AS id'))[0]?.id
+  const own = await sessionOf(db)
+  const other = await connect(options)
+  try {
+    await other.exec('BEGIN')
+    if ((await sessionOf(other)) === own || (await sessionOf(db)) !== own)
+      throw new StoreUnavailable(
+        'the connections to the database share sessions: a pooler such as PgBouncer must be in session mode (pool_mode = session)',
+      )
+  } finally {
+    await other.close()
   }
 }
 

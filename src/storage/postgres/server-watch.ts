@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Shared } from '../runtime/event-loops.ts'
-import type { Queries, ServerWatch } from './driver.ts'
 import { codeOf } from './errors.ts'
+import type { Reads, ServerWatch } from './servers.ts'
 
 interface Server {
   /** The cluster, which a standby and all restored copies share; '' if the server doesn't tell. */
@@ -77,7 +77,7 @@ interface Look {
   readonly stored: string
 }
 
-async function look(db: Queries): Promise<Server & { readonly stored: string }> {
+async function look(db: Reads): Promise<Server & { readonly stored: string }> {
   const [row] = await db.rows<Look>(whole).catch((error: unknown) => {
     if (lacksFunction.test(codeOf(error) ?? '')) return db.rows<Look>(partial)
     throw error
@@ -97,7 +97,7 @@ async function look(db: Queries): Promise<Server & { readonly stored: string }> 
  * anybody holds of a lost state is taken for something else. A connection that finds the mark waits here for the one
  * that sets it, and so nothing is written before.
  */
-async function register(db: Queries, { mark, stored }: Server & { readonly stored: string }): Promise<void> {
+async function register(db: Reads, { mark, stored }: Server & { readonly stored: string }): Promise<void> {
   await db.rows(
     `WITH moved AS (
        UPDATE state SET server = $1, entities = entities + 1000000, secrets = secrets + 1000000,

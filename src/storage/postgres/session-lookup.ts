@@ -2,9 +2,10 @@ import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Session } from '../../model/accounts.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { HotSessions } from '../sessions.ts'
-import type { Connection, Pool, ServerWatch } from './driver.ts'
+import type { Connection, Pool } from './driver.ts'
 import { isStorable } from './events.ts'
 import { logout, lookUpSessions, recordLogin, type SessionRow, sessionColumns, toSession } from './hot.ts'
+import type { ServerWatch } from './servers.ts'
 import type { TimeRead } from './shared-state.ts'
 
 /**

@@ -243,6 +243,11 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
     /^warning clock: .*5\.0 s ahead of/,
   ],
   ['an old PostgreSQL', withServer({ version: 130_012 }), /^error database: PostgreSQL 13, UTF8 is too old/],
+  [
+    'a PostgreSQL without text search',
+    withServer({ version: 160_004 }),
+    /^warning database: PostgreSQL 16, UTF8 can't search for words in tables/,
+  ],
   ['another encoding', withServer({ encoding: 'LATIN1' }), /^error database: PostgreSQL 18, LATIN1/],
   ['no fsync', withServer({ unsafeSettings: ['fsync = off'] }), /^error database: .*fsync = off/],
   [

@@ -13,15 +13,25 @@ function patient<T extends pg.ClientConfig>(options: T): T {
     ...options,
     connectionTimeoutMillis: Math.max(options.connectionTimeoutMillis ?? 0, patience),
     query_timeout: longer(options.query_timeout),
-    statement_timeout: longer(options.statement_timeout || undefined),
   }
 }
+
+const settingTheLimit = `SET statement_timeout = ${clientLimits.statement};`
 
 const { Client, Pool } = pg
 Object.assign(pg, {
   Client: class extends Client {
     constructor(options: pg.ClientConfig) {
       super(patient(options))
+      const query = this.query.bind(this) as (...given: readonly unknown[]) => unknown
+      const patiently = (text: unknown, ...more: readonly unknown[]) =>
+        query(
+          typeof text === 'string'
+            ? text.replace(settingTheLimit, `SET statement_timeout = ${patience};`)
+            : text,
+          ...more,
+        )
+      Object.assign(this, { query: patiently })
     }
   },
   Pool: class extends Pool {
