@@ -71,8 +71,8 @@ export async function buildApp(
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   const registrations = await loadRegistrations(config, { app, people, passwords, tickets, trail })
   const factorParts = { ...authentication.factorParts, tellOwner: registrations?.tellOwner ?? (() => {}) }
-  const managing = { addresses, config, limits, lookAgain, specialGroups, storage, tally }
-  const administration = createAdministration(app, managing)
+  const managing = { addresses, config, limits, lookAgain, measures, specialGroups, storage, tally }
+  const administration = await createAdministration(app, managing)
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })
   const files = await openFiles(config.files, repository, measures.bucketRequest)
   const health = { ping: storage.ping, requireFiles: files.require, loops: limits.loops }

@@ -6,14 +6,16 @@ import type { Addresses } from '../http/addresses.ts'
 import { describeFault } from '../http/answer-problems.ts'
 import type { Tally } from '../lib/tally.ts'
 import type { Limits } from '../model/limits.ts'
+import type { Measures } from '../model/measures.ts'
 import type { Storage } from '../storage/storage.ts'
 import { adminRoutes } from './entities/routes.ts'
 import { createOperator } from './operation/operator.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
 import { scriptRoutes } from './processes/scripts.ts'
-import { createUploads, uploadsIn } from './uploads/folder.ts'
 import { ingestRoutes } from './uploads/ingest-route.ts'
+import { openUploads } from './uploads/open-uploads.ts'
+import { createUploads } from './uploads/place.ts'
 import { uploadRoutes } from './uploads/routes.ts'
 
 interface Parts {
@@ -21,19 +23,20 @@ interface Parts {
   readonly config: Config
   readonly limits: Limits
   readonly lookAgain: LookAgain
+  readonly measures: Pick<Measures, 'bucketRequest'>
   readonly specialGroups: SpecialGroups
   readonly storage: Storage
   readonly tally: Tally
 }
 
 /** Creates the rooms of administration: entities, uploads, operation, and the processes that they begin. */
-export function createAdministration(
+export async function createAdministration(
   app: FastifyInstance,
-  { addresses, config, limits, lookAgain, specialGroups, storage, tally }: Parts,
+  { addresses, config, limits, lookAgain, measures, specialGroups, storage, tally }: Parts,
 ) {
   const { entities, people, processes } = storage
-  const folder = uploadsIn(config.dataFolder)
-  const uploads = createUploads(folder)
+  const place = await openUploads(config, measures.bucketRequest)
+  const uploads = createUploads(place)
   const { close, ...runner } = createProcesses({
     processes,
     report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
@@ -48,7 +51,7 @@ export function createAdministration(
      */
     register: async (api: FastifyInstance) => {
       await operator.register(api)
-      const uploading = { addresses, config, folder, lookAgain }
+      const uploading = { addresses, config, place, lookAgain }
       const ingest = ingestRoutes(api, { ...uploading, people, start: runner.start })
       uploadRoutes(api, uploading)
       const managing = { addresses, config, entities, lookAgain, people, processes, uploads }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
+import { percent } from '../admin/processes/processes.ts'
 import { quantity } from '../lib/quantities.ts'
 import type { Field } from '../model/entities.ts'
 import { csvHeader, csvLines } from '../model/record-format.ts'
@@ -8,7 +9,7 @@ import { checkpointName, hex } from '../model/trail.ts'
 import { type Verdict, verifyTrail } from '../storage/statements/verify-trail.ts'
 import { eventColumns, type StoredEvent, type TimeRange, type TrailReader } from '../storage/trail.ts'
 import { Misuse } from './failures.ts'
-import { showProgress } from './long-work.ts'
+import { asProcess, showProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -66,14 +67,24 @@ export function eventsCommand(): Command {
         throw new Misuse(
           '--checkpoint takes what `carrel events verify` printed: a number, a colon and 64 digits',
         )
-      return withStore(async ({ trail }) => {
+      return withStore(async storage => {
+        const { trail } = storage
         // A checkpoint is made first, so that events that were added just now are verified, too.
         await trail.checkpoint()
         const progress = showProgress()
-        const update = (share: number) => progress.update('verifying', share)
-        const verdict = await trail
-          .read(reader => verifyTrail(reader, { maxFaults, kept: checkpoint ?? null }, update))
-          .finally(progress.stop)
+        const parameters = checkpoint === undefined ? {} : { checkpoint }
+        const verdict = await asProcess(
+          storage,
+          { kind: 'verify-trail', parameters },
+          run =>
+            trail.read(reader =>
+              verifyTrail(reader, { maxFaults, kept: checkpoint ?? null }, share => {
+                run.progress(percent(share))
+                progress.update('verifying', share)
+              }),
+            ),
+          ({ faults, ...counts }) => ({ ...counts, faults: faults.length }),
+        ).finally(progress.stop)
         sayResult(json, verdict, describe(verdict, maxFaults))
         if (verdict.faults.length > 0) process.exitCode = 1
       })

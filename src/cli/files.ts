@@ -6,6 +6,7 @@ import { type MoveReport, moveFiles, refuseNested } from '../files/move.ts'
 import { openFiles } from '../files/open-files.ts'
 import { type VerifyReport, verify } from '../files/verify.ts'
 import { quantity } from '../lib/quantities.ts'
+import type { Process } from '../model/processes.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Misuse } from './failures.ts'
 import { givenPlace } from './given-path.ts'
@@ -25,20 +26,12 @@ export function filesCommand(): Command {
     .option('--json', 'print the report as JSON')
     .action(({ json }: { json?: boolean }) =>
       withProgress('reading', (storage, files, progress) =>
-        asProcess(
+        asListed(
           storage,
           { kind: 'verify', parameters: {} },
-          run => {
-            const both = (share: number) => {
-              run.progress(percent(share))
-              progress(share)
-            }
-            return verify(files, storage.repository, both, run.signal)
-          },
-          ({ checked, bytes, missing, damaged }) => ({
-            ...{ checked, bytes },
-            ...{ missing: missing.length, damaged: damaged.length },
-          }),
+          progress,
+          (share, signal) => verify(files, storage.repository, share, signal),
+          countsOf,
         ),
       ).then(report => {
         say(json ? JSON.stringify(report, null, 2) : describe(report))
@@ -53,7 +46,15 @@ export function filesCommand(): Command {
     )
     .option('--json', 'print the report as JSON')
     .action(({ json }: { json?: boolean }) =>
-      withProgress('cleaning', (_storage, files, progress) => files.sweep(progress)).then(report =>
+      withProgress('cleaning', (storage, files, progress) =>
+        asListed(
+          storage,
+          { kind: 'clean', parameters: {} },
+          progress,
+          share => files.sweep(share),
+          report => ({ ...report }),
+        ),
+      ).then(report =>
         say(
           json
             ? JSON.stringify(report, null, 2)
@@ -77,18 +78,56 @@ export function filesCommand(): Command {
       if ((to === undefined) === (from === undefined)) throw new Misuse('give either --to or --from')
       if (remove && from === undefined)
         throw new Misuse('--remove is for --from, when all nodes use the new place')
-      const report = await withProgress('copying', async ({ repository }, own, progress, config) => {
+      const report = await withProgress('copying', async (storage, own, progress, config) => {
         const place = givenPlace(to ?? from ?? '', config)
         await refuseNested(config.files, place)
+        const { repository } = storage
         const other = await openFiles(place, repository)
         const places = to === undefined ? { from: other, to: own } : { from: own, to: other }
-        return moveFiles({ ...places, repository, remove: remove === true }, progress)
+        const parameters = {
+          [to === undefined ? 'from' : 'to']: other.place,
+          remove: String(remove === true),
+        }
+        return asListed(
+          storage,
+          { kind: 'move', parameters },
+          progress,
+          (share, signal) => moveFiles({ ...places, repository, remove: remove === true }, share, signal),
+          ({ copied, ...report }) => ({ ...countsOf(report), copied: copied.count, bytes: copied.bytes }),
+        )
       })
       say(json ? JSON.stringify(report, null, 2) : describeMove(report))
       if (report.missing.length + report.damaged.length > 0) process.exitCode = 1
     })
   return command
 }
+
+/** Does work as a process that the service lists (PR5), and shows its progress here, too. */
+const asListed = <T>(
+  storage: Storage,
+  what: Parameters<typeof asProcess>[1],
+  progress: (share: number) => void,
+  work: (share: (share: number) => void, signal: AbortSignal) => Promise<T>,
+  resultOf: (report: T) => Process['result'],
+): Promise<T> =>
+  asProcess(
+    storage,
+    what,
+    run => {
+      const both = (share: number) => {
+        run.progress(percent(share))
+        progress(share)
+      }
+      return work(both, run.signal)
+    },
+    resultOf,
+  )
+
+/** The report of a process: in place of files that are missing or damaged, their number. */
+const countsOf = (report: Pick<VerifyReport, 'missing' | 'damaged'>): Process['result'] => ({
+  ...report,
+  ...{ missing: report.missing.length, damaged: report.damaged.length },
+})
 
 interface MoveOptions {
   readonly to?: string
@@ -135,12 +174,18 @@ function describe(report: VerifyReport): string {
 }
 
 function describeMove(report: MoveReport): string {
-  const { contents, copied, removed, missing, damaged } = report
+  const { contents, copied, removed, missing, damaged, unused } = report
   const lines = faultsOf(report)
   return [
     ...lines,
     `${quantity(contents, 'file')}: ${copied.count.toLocaleString('en')} (${megabytes(copied.bytes)}) copied and read again, ` +
       `${removed.toLocaleString('en')} removed from the old place` +
+      (unused === undefined ? '' : `, ${unused.deleted} unused ones deleted there`) +
       (lines.length === 0 ? '.' : `; ${missing.length} missing, ${damaged.length} damaged.`),
+    ...(unused === undefined || unused.setAside === 0
+      ? []
+      : [
+          `${quantity(unused.setAside, 'unused file')} set aside in the old place: repeat this in an hour to delete what is there.`,
+        ]),
   ].join('\n')
 }

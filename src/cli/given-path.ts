@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
-import { type FilesPlace, filesPlace, isFilesPlace } from '../config/files-place.ts'
+import { type FilesPlace, filesPlace, isFilesPlace, placesTaken } from '../config/files-place.ts'
 import { Misuse } from './failures.ts'
 
 /**
@@ -14,7 +14,7 @@ export const givenPath = (path: string): string =>
 
 /** Reads a folder, or a bucket as s3://bucket/prefix. @throws Misuse */
 export function givenPlace(text: string, { bucketServer }: Pick<Config, 'bucketServer'>): FilesPlace {
-  if (!isFilesPlace(text)) throw new Misuse(`${text} is neither a folder nor s3://bucket/prefix`)
+  if (!isFilesPlace(text)) throw new Misuse(`${JSON.stringify(text)} is not a place; it takes ${placesTaken}`)
   return filesPlace(text.startsWith('s3:') ? text : givenPath(text), bucketServer)
 }
 

@@ -1,4 +1,4 @@
-import { clearUploads, uploadsIn } from '../admin/uploads/folder.ts'
+import { localUploads, openUploads, type UploadConfig } from '../admin/uploads/open-uploads.ts'
 import type { Config } from '../config/config.ts'
 import { openFiles } from '../files/open-files.ts'
 import { clearTemporaryFolders, hasEnded } from '../lib/process-ids.ts'
@@ -14,7 +14,7 @@ const maxBehind = 60_000
 /** Time in ms after which the operator is told again that this machine's clock is wrong. */
 const tellAgainAfter = 24 * 3600 * 1000
 
-type KeptConfig = Pick<Config, 'eventsSize' | 'sessionLifetime' | 'uploads' | 'dataFolder' | 'files'>
+type KeptConfig = Pick<Config, 'eventsSize' | 'sessionLifetime' | 'files'> & UploadConfig
 
 /**
  * Does the housekeeping of a store once a minute (T11, docs/decisions/0024), and at once.
@@ -29,9 +29,13 @@ export async function keepHouse(
     sessions,
     trail,
   }: Pick<Storage, 'clock' | 'identities' | 'processes' | 'repository' | 'sessions' | 'trail'>,
-  { eventsSize, sessionLifetime, uploads, dataFolder, files: place }: KeptConfig,
+  config: KeptConfig,
 ): Promise<() => Promise<void>> {
-  const files = await openFiles(place, repository)
+  const { eventsSize, sessionLifetime } = config
+  const files = await openFiles(config.files, repository)
+  // What this node had unpacked is in its own folder, wherever uploads are.
+  const uploads = await openUploads(config)
+  const places = config.sharedFiles ? [localUploads(config), uploads] : [uploads]
   const tellOfClock = createClockTeller(clock)
   let isOver = false
   let trailKept: Promise<void> = Promise.resolve()
@@ -43,13 +47,14 @@ export async function keepHouse(
     let after: string | undefined = ''
     while (after !== undefined) after = await sessions.forget(clock.certain(), after)
     await tidyProcesses(processes, clock.certain())
-    await clearUploads(uploadsIn(dataFolder), uploads.lifetime, clock.certain())
-    await files.clearIncoming()
     clearTemporaryFolders()
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
     // It may take long, and neither the start nor other work waits for it.
     trailKept = trailKept.then(keepTrail).catch(() => {})
+    // Last, so that a bucket that doesn't answer keeps nothing else waiting.
+    const { lifetime } = config.uploads
+    await Promise.all([files.clearIncoming(), ...places.map(place => place.clear(lifetime, clock.certain()))])
   }
   // Work that fails is done again a minute later; requests report the failure.
   const attempt = () => work().catch(() => {})

@@ -80,14 +80,16 @@ export function serveCommand(): Command {
     })
 }
 
-/** Time in ms for which the start waits for a bucket. */
-const patienceWithBucket = 5_000
+/** Time in ms for which the start waits for the place of files. */
+const patienceWithFiles = 5_000
 
-/** Names wrong settings of a bucket (D18). One that doesn't answer yet only delays what needs files. */
+/**
+ * Names wrong settings of a bucket (D18). A bucket that doesn't answer yet, or a folder that has lost the files of
+ * the store, is a warning.
+ */
 async function checkFiles({ repository }: Storage, { files: place }: Config): Promise<void> {
-  if (place.kind === 'folder') return
   const files = await openFiles(place, repository)
-  const late = delay(patienceWithBucket, new StoreUnavailable(`${files.place} does not answer yet`))
+  const late = delay(patienceWithFiles, new StoreUnavailable(`${files.place} does not answer yet`))
   const fault = await Promise.race([files.require().catch((error: unknown) => error), late])
   if (fault === undefined) return
   if (!(fault instanceof StoreUnavailable) || fault instanceof MisconfiguredFiles) throw fault

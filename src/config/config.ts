@@ -20,6 +20,8 @@ export type Config = Readonly<{
   database: DatabaseConfig
   dataFolder: string
   files: FilesPlace
+  /** The place of files if nodes share it: on PostgreSQL, where `CARREL_FILES` names one; otherwise null. */
+  sharedFiles: FilesPlace | null
   bucketServer: BucketServer
   /** Maximum size of all files together in bytes; null for no limit. */
   filesQuota: number | null
@@ -129,9 +131,7 @@ export function toConfig(env: Environment): Config {
     const url = value('CARREL_DATABASE_URL')
     const replicaUrl = value('CARREL_DATABASE_REPLICA_URL')
     if (url === null && replicaUrl !== null)
-      throw new ConfigError(
-        'CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL to the primary database as well',
-      )
+      throw new ConfigError('CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL to the primary, as well')
     for (const key of ['CARREL_DATABASE_URL', 'CARREL_DATABASE_REPLICA_URL'] as const) {
       const address = readDatabaseAddress(value(key) ?? '')
       if (typeof address === 'string') throw new ConfigError(`${key}: ${address}`)
@@ -171,6 +171,7 @@ export function toConfig(env: Environment): Config {
     dataFolder,
     filesQuota: inBytes(value('CARREL_FILES_QUOTA')),
     files,
+    sharedFiles: database.kind === 'postgres' && value('CARREL_FILES') !== null ? files : null,
     bucketServer,
     filesSentBy,
     host: required('CARREL_HOST'),

@@ -26,8 +26,15 @@ export const placeText = (place: FilesPlace): string =>
 
 const address = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[\w.-]+)*)\/?$/
 
+/** True for the path of a folder: a text that begins like an address (`s3:`, `gs://`, `file:`) was meant as one. */
+export const isFolder = (text: string): boolean => text.trim() !== '' && !/^\s*[a-z][a-z0-9+.-]*:/i.test(text)
+
 /** True for a folder, and for a bucket whose address is well-formed. */
-export const isFilesPlace = (text: string): boolean => !/^\w+:\/\//.test(text) || address.test(text)
+export const isFilesPlace = (text: string): boolean => isFolder(text) || address.test(text)
+
+/** Says what a place may be, in messages about one that is neither. */
+export const placesTaken =
+  'a folder (./a:b if its name has a colon), or a bucket as s3://bucket/prefix, in small letters'
 
 /** The server of all buckets. */
 export type BucketServer = Pick<BucketPlace, 'endpoint' | 'region'> & { readonly pathStyle: boolean | null }

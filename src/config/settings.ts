@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { readDatabaseAddress } from '../lib/database-address.ts'
-import { isFilesPlace } from './files-place.ts'
+import { isFilesPlace, isFolder, placesTaken } from './files-place.ts'
 
 /** A setting (D3): what it takes, its default, and how it is parsed. */
 export interface Setting<T> {
@@ -98,11 +98,11 @@ const filesSentBy = (text: string): FilesSentBy | undefined => {
 
 /** All settings with a single value, by key. */
 export const settings = {
-  CARREL_DATA: setting('a folder', './data', text => text || undefined),
+  CARREL_DATA: setting('a folder', './data', text => (isFolder(text) ? text : undefined)),
   CARREL_FILES: setting(
-    'the place of files, which all nodes share: a folder, or a bucket as s3://bucket/prefix (not set: files in CARREL_DATA)',
+    `the place of files, which all nodes share: ${placesTaken} (not set: files in CARREL_DATA)`,
     null,
-    text => (text !== '' && isFilesPlace(text) ? text : undefined),
+    text => (isFilesPlace(text) ? text : undefined),
   ),
   CARREL_FILES_ENDPOINT: setting(
     'http(s):// address of the server of the bucket (not set: that of Amazon)',
@@ -388,9 +388,9 @@ export const settings = {
     wholeNumber(1, 8_760),
   ),
   CARREL_BACKUPS: setting(
-    'the folder, or the bucket as s3://bucket/prefix, into which administrators may make backups over HTTP (not set: they may not)',
+    `the place into which administrators may make backups over HTTP: ${placesTaken} (not set: they may not)`,
     null,
-    text => (text !== '' && isFilesPlace(text) ? text : undefined),
+    text => (isFilesPlace(text) ? text : undefined),
   ),
   CARREL_LOG_LEVEL: setting('silent, error, warn or info', 'warn', oneOf('silent', 'error', 'warn', 'info')),
   CARREL_CONFIG: setting('the path of a JSON file with these keys and the structured ones', null, textOf),

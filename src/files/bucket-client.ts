@@ -137,18 +137,28 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
       client.send(new s3.CreateMultipartUploadCommand({ Bucket, Key }), options))
     return given(UploadId, 'the id of an upload')
   }
-  async function complete(Key: string, UploadId: string, tags: readonly string[]): Promise<void> {
+  /**
+   * Makes an object. The answer may be lost, and its repetition say that what it is made of is gone: the object
+   * itself tells.
+   */
+  async function make(Key: string, size: number, request: () => Promise<unknown>): Promise<void> {
+    try {
+      await request()
+    } catch (error) {
+      const kept = await ask('read', options => sizeOf(Key, options)).catch(() => undefined)
+      if (kept !== size) throw error
+    }
+  }
+
+  async function complete(Key: string, UploadId: string, tags: readonly string[], size: number) {
     const Parts = tags.map((ETag, at) => ({ ETag, PartNumber: at + 1 }))
-    const command = new s3.CompleteMultipartUploadCommand({
-      ...{ Bucket, Key, UploadId },
-      MultipartUpload: { Parts },
-    })
-    await require('write', options => patient.send(command, options), copyLimit)
+    const parts = { Bucket, Key, UploadId, MultipartUpload: { Parts } }
+    const command = new s3.CompleteMultipartUploadCommand(parts)
+    await make(Key, size, () => require('write', options => patient.send(command, options), copyLimit))
   }
   async function abort(Key: string, UploadId: string): Promise<void> {
-    await ask('delete', options =>
-      client.send(new s3.AbortMultipartUploadCommand({ Bucket, Key, UploadId }), options),
-    )
+    const command = new s3.AbortMultipartUploadCommand({ Bucket, Key, UploadId })
+    await ask('delete', options => client.send(command, options))
   }
 
   /** @returns true if the server has computed the SHA-256 of the copy, and it is the expected one */
@@ -186,7 +196,7 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
         }
       }
       await Promise.all(Array.from({ length: copiesAtOnce }, copyNext))
-      await complete(to, UploadId, tags)
+      await complete(to, UploadId, tags, size)
     } catch (error) {
       await abort(to, UploadId).catch(() => {})
       throw error

@@ -44,7 +44,7 @@ export async function probe(client: BucketClient, prefix: string, newKey: () => 
     const id = await client.begin(to)
     try {
       const tags = [await client.sendPart(to, id, 1, head), await client.sendPart(to, id, 2, tail)]
-      await client.complete(to, id, tags)
+      await client.complete(to, id, tags, head.length + tail.length)
     } catch (error) {
       await client.abort(to, id).catch(() => {})
       throw error

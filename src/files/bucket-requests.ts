@@ -49,8 +49,8 @@ export interface BucketClient {
   begin(key: string): Promise<string>
   /** Sends a part, numbered from 1. @returns its entity tag */
   sendPart(key: string, upload: string, number: number, bytes: Uint8Array): Promise<string>
-  /** @param tags those of the parts, in their order */
-  complete(key: string, upload: string, tags: readonly string[]): Promise<void>
+  /** @param tags those of the parts, in their order @param size that of the object in bytes */
+  complete(key: string, upload: string, tags: readonly string[], size: number): Promise<void>
   /** Removes a multipart upload, if it is still there. */
   abort(key: string, upload: string): Promise<void>
   /**

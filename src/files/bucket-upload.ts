@@ -191,7 +191,7 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
       if (failure !== undefined) throw failure
       const id = upload
       return await keepNew(content, async to => {
-        await client.complete(key, id, tags)
+        await client.complete(key, id, tags, size)
         isComplete = true
         if (!(await client.copy(key, to, content))) await requireKept(client, to, { size, partSize, sums })
       })

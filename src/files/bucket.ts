@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { type BucketPlace, placeText } from '../config/files-place.ts'
-import { StoreUnavailable, UnknownRequest } from '../lib/errors.ts'
+import { FilesUnavailable, UnknownRequest } from '../lib/errors.ts'
 import { nobody } from '../lib/fair-queue.ts'
 import { isLeftOver, processIdInName } from '../lib/process-ids.ts'
 import { createBucketClient } from './bucket-client.ts'
@@ -152,7 +152,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   async function check(): Promise<void> {
     for await (const page of client.list(prefix, 1))
       if (page.length > 0 || (await store.contents('', 1)).length === 0) return
-    throw new StoreUnavailable(
+    throw new FilesUnavailable(
       `${owned.place} has no files: see whether CARREL_FILES names the right bucket and prefix, or restore it from a backup; nothing needs a restart`,
     )
   }

@@ -6,7 +6,7 @@ import { OperatorError, WrongAnswer } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
-import type { Files } from './files.ts'
+import type { Files, SweepReport } from './files.ts'
 import { type Damage, damageOf, eachContent, examine, type Missing, missingOf } from './verify.ts'
 
 export interface MoveReport {
@@ -16,6 +16,8 @@ export interface MoveReport {
   readonly copied: { readonly count: number; readonly bytes: number }
   /** Number of those that this run removed from the old place. */
   readonly removed: number
+  /** Contents of the old place that no bitstream has, if it is being emptied: a later run deletes what this one sets aside. */
+  readonly unused?: Pick<SweepReport, 'setAside' | 'deleted'>
   /** Contents that neither place has. */
   readonly missing: readonly Missing[]
   /** Contents that are damaged in the old place, or can't be read again in the new one. */
@@ -126,7 +128,9 @@ export async function moveFiles(
     progress,
     signal,
   )
-  return { ...report, copied }
+  if (!remove) return { ...report, copied }
+  const { setAside, deleted } = await from.sweep()
+  return { ...report, copied, unused: { setAside, deleted } }
 }
 
 /** Refuses places that are one: a content is put into one, and must not be in the other. @throws OperatorError */

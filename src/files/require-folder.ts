@@ -18,12 +18,10 @@ export async function requireFolder(
   )
 }
 
+/** Uploads may have begun since the files were lost. */
 async function isMissingOrEmpty(path: string): Promise<boolean> {
   const folder = await unlessMissing(opendir(path))
   if (!folder) return true
-  try {
-    return (await folder.read()) === null
-  } finally {
-    await folder.close()
-  }
+  for await (const { name } of folder) if (name !== 'uploads') return false
+  return true
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { FilesUnavailable, PlanRefused, StoreUnavailable } from '../lib/errors.ts'
+import { FilesFull, FilesUnavailable, PlanRefused, StoreUnavailable } from '../lib/errors.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
 import { isOutOfDescriptors } from '../lib/system-errors.ts'
@@ -71,7 +71,10 @@ const logAgainAfter = 60_000
 let lackLogged = Number.NEGATIVE_INFINITY
 
 function isToBeLogged({ status, code, cause }: Problem): boolean {
-  if (!isOutOfDescriptors(cause)) return status >= 500 && !notOurFault.has(code)
+  if (!isOutOfDescriptors(cause)) {
+    const isFault = !notOurFault.has(code) || cause instanceof FilesFull
+    return status >= 500 && isFault
+  }
   const now = performance.now()
   if (now - lackLogged < logAgainAfter) return false
   lackLogged = now
@@ -184,6 +187,10 @@ function translate(error: unknown): Problem {
     })
   if (error instanceof Overloaded)
     return new Problem('busy', error.message, { headers: { 'retry-after': '5' } })
+  if (error instanceof FilesFull)
+    return new Problem('files-full', 'The place of files is full. Ask the operator for more room.', {
+      cause: error,
+    })
   if (error instanceof FilesUnavailable)
     return new Problem('files-unavailable', 'The files can’t be reached. Try again later.', {
       headers: { 'retry-after': '5' },

@@ -284,7 +284,7 @@ export const problems = {
   'files-full': {
     status: 507,
     title: 'The files have no more room',
-    help: 'All files together may have as many megabytes as the operator allows (CARREL_FILES_QUOTA). Delete some, or ask the operator for more.',
+    help: 'All files together may have as many megabytes as the operator allows (CARREL_FILES_QUOTA), and as the bucket has room for. Delete some, or ask the operator for more.',
   },
   'not-writable': {
     status: 403,

@@ -21,16 +21,17 @@ export const contracts = {
     tag: 'Start',
     answers: {
       200: answer(
-        'They are. `workers` is there while one of them is being replaced.',
+        'They are. `workers` is there while one of them is being replaced, `files` while the bucket of files can’t be used.',
         json(
           closed({
             status: always('ready'),
+            files: Type.Optional(always('unavailable')),
             workers: Type.Optional(closed({ running: count, wanted: count })),
           }),
         ),
       ),
     },
-    problems: ['store-unavailable', 'files-unavailable', 'busy'],
+    problems: ['store-unavailable', 'busy'],
   },
   listProblems: {
     summary: 'All problems that there are',

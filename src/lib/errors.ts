@@ -18,6 +18,9 @@ export class FilesUnavailable extends StoreUnavailable {}
 /** This process, or the machine, can open no more files. It passes by itself. */
 export class OutOfDescriptors extends StoreUnavailable {}
 
+/** The place of files has no more room. */
+export class FilesFull extends FilesUnavailable {}
+
 /** The place of files refuses its settings, such as credentials or a region. */
 export class MisconfiguredFiles extends FilesUnavailable {}
 

@@ -28,16 +28,11 @@ export interface Process {
  * Kinds of process. The last two are DSpace's names for deleting an item, and for asking all epersons to
  * accept the agreement again.
  */
-export type ProcessKind =
-  | 'import'
-  | 'ingest'
-  | 'verify'
-  | 'verify-trail'
-  | 'verify-backups'
-  | 'clean'
-  | 'backup'
-  | 'object-deletion'
-  | 'metadata-deletion'
+export const processKinds = [
+  ...(['import', 'ingest', 'verify', 'verify-trail', 'verify-backups', 'clean', 'move', 'backup'] as const),
+  ...(['object-deletion', 'metadata-deletion'] as const),
+] as const
+export type ProcessKind = (typeof processKinds)[number]
 
 /**
  * `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before the process did.

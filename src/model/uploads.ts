@@ -6,8 +6,11 @@ export interface Upload {
   /** The name that the client gave; null if it gave none. */
   readonly name: string | null
   readonly size: number
-  /** Path of its file on this node. A feature that has taken the upload may move the file away. */
-  readonly path: string
+  /**
+   * Returns the path of its file on this node, to which it is copied first if it is kept elsewhere. A feature that
+   * has taken the upload may move the file away.
+   */
+  path(): Promise<string>
   /**
    * Ends the use of the upload.
    * @param used true if it was consumed and is to be removed; otherwise it can be taken again
@@ -19,7 +22,7 @@ export interface Uploads {
   /**
    * Takes a finished upload and holds it until `release`. Until then it doesn't expire
    * and can't be taken again.
-   * @returns undefined if this eperson has no finished upload with this id on this node
+   * @returns undefined if this eperson has no finished upload with this id
    */
   take(id: string, eperson: string): Promise<Upload | undefined>
 }

@@ -5,6 +5,7 @@ import { toConfig } from '../../src/config/config.ts'
 import { noStore } from '../../src/files/files.ts'
 import { openFiles } from '../../src/files/open-files.ts'
 import { describeFault } from '../../src/http/answer-problems.ts'
+import { Client } from '../support/clients/client.ts'
 import { newItem, upload } from '../support/data/editing.ts'
 import { anyEperson, contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { storedEvents } from '../support/data/trail.ts'
@@ -16,8 +17,9 @@ import {
   startBucket,
 } from '../support/service/bucket.ts'
 import { testOn } from '../support/service/engines.ts'
-import { carrel } from '../support/service/process.ts'
+import { carrel, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Files in a bucket over HTTP (docs/decisions/0080). `test/files/` has what both kinds of files promise. */
 const content = randomBytes(6_000_000)
@@ -120,18 +122,56 @@ testOn('sqlite', 'F5 while the bucket is away files answer 503, and everything e
     assert.equal((await admin.get('/api/core/items')).status, 200)
     assert.equal((await get(paths[0], { 'if-none-match': `"${sha256}"` })).status, 304)
   }
-  const ready = await get('/health/ready')
-  assert.deepEqual(
-    [ready.status, ((await ready.json()) as { code: string }).code],
-    [503, 'files-unavailable'],
-  )
+  const ready = async () => {
+    const answer = await get('/health/ready')
+    return [answer.status, await answer.json()]
+  }
+  assert.deepEqual(await ready(), [200, { status: 'ready', files: 'unavailable' }])
   const authorization = `Bearer ${metricsSecret}`
   const metrics = await (await get('/metrics', { authorization })).text()
   assert.match(metrics, /carrel_bucket_requests_total\{operation="read",outcome="failure"\} \d/)
   bucket.line.fault = () => undefined
   assert.equal((await upload(admin, bundle, { name: 'a.txt', content: 'a' })).status, 201)
   assert.equal((await get(paths[0])).status, 200)
+  await until('a service with files', ready, ([, body]) => !Object.hasOwn(body as object, 'files'))
 })
+
+testOn(
+  'sqlite',
+  'D5 F5 a node is ready, and says so soon, while the bucket is away, is silent, refuses the key or is empty',
+  async t => {
+    const bucket = await startBucket(t)
+    const gate = Promise.withResolvers<void>()
+    t.after(() => gate.resolve())
+    const { line } = bucket
+    const folder = temporaryFolder(t)
+    const env = { ...bucketSettings(bucket), CARREL_WORKERS: '1' }
+    for (const [fault, says] of [
+      [refused, 'ECONNRESET'],
+      [{ waitsFor: gate.promise }, 'does not answer'],
+      [{ status: 403, body: '<Error><Code>AccessDenied</Code></Error>' }, 'the credentials give no right'],
+    ] as const) {
+      line.fault = () => undefined
+      const node = await serve(t, folder, { env })
+      line.fault = () => fault
+      const ready = async () => {
+        const answer = await fetch(`${node.address}/health/ready`)
+        return { status: answer.status, body: (await answer.json()) as object }
+      }
+      const { status, body } = await until('the note', ready, one => Object.hasOwn(one.body, 'files'))
+      assert.deepEqual([status, body], [200, { status: 'ready', files: 'unavailable' }])
+      await until(
+        'the log',
+        () => node.output.stdout + node.output.stderr,
+        text => text.includes(says),
+      )
+      await ready()
+      assert.equal(node.output.stdout.split('files can’t be read or written').length, 2, 'said once')
+      line.fault = () => undefined
+      await node.stop()
+    }
+  },
+)
 
 testOn('sqlite', 'F6 the bucket sends files at a signed address, and rights stay with Carrel', async t => {
   const started = await start(t, { CARREL_FILES_SENT_BY: 'redirect' })
@@ -246,3 +286,76 @@ testOn('sqlite', 'F5 carrel doctor says that the bucket is away or wrong, and sh
     return true
   })
 })
+
+testOn('sqlite', 'F5 each error of a bucket is said as what it is, with what would be right', async t => {
+  const bucket = await startBucket(t)
+  const files = await openFiles(toConfig(bucketSettings(bucket)).files, noStore)
+  const causes: readonly (readonly [number, string | null, RegExp, string])[] = [
+    [403, 'QuotaExceeded', /is full; delete files, or have its quota/, 'FilesFull'],
+    [507, null, /is full/, 'FilesFull'],
+    [507, 'InsufficientStorage', /is full/, 'FilesFull'],
+    [507, 'XMinioStorageFull', /is full/, 'FilesFull'],
+    [403, 'InvalidObjectState', /moved to an archive; have it restored/, 'FilesUnavailable'],
+    [
+      403,
+      'RequestTimeTooSkewed',
+      /the clock of this machine, or that of the server, is wrong/,
+      'FilesUnavailable',
+    ],
+    [403, 'SomethingElse', /SomethingElse \(status 403\)/, 'FilesUnavailable'],
+    [403, 'AccessDenied', /the credentials give no right to this/, 'MisconfiguredFiles'],
+    [403, 'InvalidAccessKeyId', /does not know the access key/, 'MisconfiguredFiles'],
+    [403, 'SignatureDoesNotMatch', /or the server does not know the access key/, 'MisconfiguredFiles'],
+    [403, 'AllAccessDisabled', /the account of the bucket is disabled/, 'MisconfiguredFiles'],
+    [403, null, /the credentials are wrong, or give no right/, 'MisconfiguredFiles'],
+    [400, null, /most often since the region is wrong; set CARREL_FILES_REGION/, 'MisconfiguredFiles'],
+    [400, 'AuthorizationHeaderMalformed', /region is wrong; set CARREL_FILES_REGION/, 'MisconfiguredFiles'],
+    [301, 'PermanentRedirect', /in another region/, 'MisconfiguredFiles'],
+    [404, 'NoSuchBucket', /there is no such bucket/, 'MisconfiguredFiles'],
+    [501, 'NotImplemented', /does not know a request that Carrel needs/, 'FilesUnavailable'],
+    [503, 'SlowDown', /too many requests/, 'FilesUnavailable'],
+  ]
+  for (const [status, code, says, name] of causes) {
+    const body =
+      code === null ? '' : `<Error><Code>${code}</Code><Message>AKIA-a-wrong-secret</Message></Error>`
+    bucket.line.fault = () => ({ status, body })
+    await assert.rejects(files.open(sha256, { start: 0, end: 9 }), (error: Error) => {
+      assert.match(error.message, says, `${status} ${code}`)
+      assert.equal(error.constructor.name, name, `${status} ${code}`)
+      assert.doesNotMatch(error.message, /wrong-secret/)
+      if (name !== 'MisconfiguredFiles') assert.doesNotMatch(error.message, /credentials/)
+      return true
+    })
+  }
+})
+
+testOn(
+  'sqlite',
+  'F5 a full bucket is 507 files-full to a client that sends a file, and in the log',
+  async t => {
+    const bucket = await startBucket(t)
+    const env = bucketSettings(bucket)
+    const service = await startService(t, { env })
+    await service.addEperson('root@example.org', { admin: true })
+    await service.stop()
+    const node = await serve(t, service.dataFolder, { env })
+    const admin = new Client(node.address)
+    await admin.login('root@example.org')
+    const { bundle } = await newItem(admin)
+    for (const [status, code] of [
+      [507, 'InsufficientStorage'],
+      [403, 'QuotaExceeded'],
+    ] as const) {
+      bucket.line.fault = ({ method }) =>
+        method === 'PUT' ? { status, body: `<Error><Code>${code}</Code></Error>` } : undefined
+      const answer = await upload(admin, bundle, { name: 'a.txt', content: code })
+      assert.equal(answer.status, 507)
+      assert.match(JSON.stringify(answer.body), /"files-full"/)
+      await until(
+        'the log',
+        () => node.output.stdout,
+        text => text.includes(`is full; delete files, or have its quota or its disks enlarged (${code})`),
+      )
+    }
+  },
+)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { listUploads, uploadsIn } from '../../src/admin/uploads/folder.ts'
+import { localUploads } from '../../src/admin/uploads/open-uploads.ts'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Client } from '../support/clients/client.ts'
 import { sendHalf } from '../support/clients/half-sent.ts'
@@ -64,7 +64,7 @@ for (const [what, end] of Object.entries(ends))
     const files = await read(admin, `/api/core/bundles/${item.bundle}/bitstreams`)
     assert.equal(files.page.totalElements, 0)
     assert.equal((await read(admin, '/api/system/processes')).page.totalElements, 0)
-    assert.deepEqual(await listUploads(uploadsIn(service.dataFolder)), [])
+    assert.deepEqual(await localUploads(service.config).list(), [])
   })
 
 test('I7 EA7 UP3 someone who loses the right while a body arrives is refused, and a refreshed token is not', async t => {

@@ -422,6 +422,9 @@ test('PR5 what runs on the command line is in the list', async t => {
   assert.equal((await run('ingest', items, '--dry-run')).code, 1)
   assert.equal((await run('files', 'verify')).code, 0)
   assert.equal((await run('backup', join(folder, 'backups'))).code, 0)
+  assert.equal((await run('files', 'clean')).code, 0)
+  assert.equal((await run('files', 'move', '--to', join(folder, 'moved'))).code, 0)
+  assert.equal((await run('events', 'verify')).code, 0)
   const all = await listed(admin, `${path}?sort=processId,asc`)
   assert.deepEqual(
     all.map(({ scriptName, state, userId }) => [scriptName, state, userId]),
@@ -431,6 +434,9 @@ test('PR5 what runs on the command line is in the list', async t => {
       ['ingest', 'completed', null],
       ['verify', 'completed', null],
       ['backup', 'completed', null],
+      ['clean', 'completed', null],
+      ['move', 'completed', null],
+      ['verify-trail', 'completed', null],
     ],
   )
   assert.deepEqual(all[0]?.result, { entity: 'books', records: 2 })

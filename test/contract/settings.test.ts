@@ -79,6 +79,21 @@ test('D3 variables that are not ours stop no start: of tests, of service links, 
   assert.equal(toConfig({ CARREL_CONFIG: file, CARREL_PORT: 'tcp://10.0.0.1:80' }).port, 81)
 })
 
+/** Texts that are neither a folder nor a bucket: none may become a folder called `s3:`. */
+const noPlaces = [
+  ...[
+    's3://',
+    's3://Bucket',
+    's3://bucket/a//b',
+    's3:/bucket',
+    's3:bucket',
+    's3:',
+    'S3://bucket',
+    'S3:/bucket',
+  ],
+  ...['s3a://bucket', 's3+http://bucket', ' s3:/bucket', 's3:\\bucket', 's3:///bucket', ' '],
+  ...['gs://bucket', 'file:/srv/files', 'file:///srv/files', 'https://example.edu/bucket', 'HTTP:/a'],
+]
 const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]])[] = [
   ['CARREL_DATABASE_URL', ['mysql://user:verysecret@db/carrel', 'verysecret@db:5432/carrel', 'postgres']],
   ['CARREL_DATABASE_REPLICA_URL', ['https://user:verysecret@db/carrel', 'verysecret']],
@@ -138,7 +153,9 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_UI_URL', ['ui.example.edu', 'ftp://ui.example.edu']],
   ['CARREL_REGISTRATION', ['yes', '1']],
   ['CARREL_REGISTRATION_DOMAINS', ['*', 'example', 'ruth@example.edu']],
-  ['CARREL_FILES', ['s3://', 's3://Bucket', 's3://bucket/a//b', 'https://example.edu/bucket']],
+  ['CARREL_FILES', noPlaces],
+  ['CARREL_BACKUPS', noPlaces],
+  ['CARREL_DATA', [' ', 's3://bucket', 'S3:/bucket', 'file:///srv/carrel']],
   ['CARREL_FILES_ENDPOINT', ['s3.example.edu', 'http://key:secret@s3.example.edu']],
   ['CARREL_FILES_REGION', ['eu central', 'a/b']],
   ['CARREL_FILES_PATH_STYLE', ['yes']],
@@ -153,7 +170,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
 ]
 
 test('D3 every setting refuses what it does not take, by its name, and never shows a secret', () => {
-  const anything = ['CARREL_DATA', 'CARREL_HOST', 'CARREL_CONFIG', 'CARREL_BACKUPS', 'CARREL_LOGO']
+  const anything = ['CARREL_HOST', 'CARREL_CONFIG', 'CARREL_LOGO']
   assert.deepEqual(
     [...wrongValues.map(([key]) => key), ...anything].toSorted(),
     Object.keys(settings).toSorted(),

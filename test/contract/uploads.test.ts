@@ -4,7 +4,8 @@ import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileS
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { clearUploads, createUploads } from '../../src/admin/uploads/folder.ts'
+import { localUploads } from '../../src/admin/uploads/open-uploads.ts'
+import { createUploads } from '../../src/admin/uploads/place.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { test } from '../support/service/engines.ts'
@@ -54,7 +55,7 @@ const remove = async (client: Client, path: string) =>
 const idOf = (path: string) => path.split('/').at(-1) ?? ''
 
 test('UP1 an upload is sent in pieces, goes on where it stopped, and can be used once it is whole', async t => {
-  const { client, folder, uuid } = await started(t)
+  const { client, folder, service, uuid } = await started(t)
   const path = await added(client, 11, { 'upload-metadata': `filename ${btoa('a/../b.csv')},empty` })
   const first = await send(client, path, 0, 'hello ')
   assert.deepEqual([first.status, first.headers.get('upload-offset')], [204, '6'])
@@ -67,14 +68,14 @@ test('UP1 an upload is sent in pieces, goes on where it stopped, and can be used
     ),
     ['6', '11', `filename ${btoa('a/../b.csv')},empty`, 'no-store'],
   )
-  const uploads = createUploads(folder)
+  const uploads = createUploads(localUploads(service.config))
   assert.equal(await uploads.take(idOf(path), uuid), undefined, 'it is not whole')
   await assertProblem(await send(client, path, 5, 'world'), 409, 'upload-offset')
   assert.equal((await send(client, path, 6, 'world')).status, 204)
   const upload = await uploads.take(idOf(path), uuid)
   assert.ok(upload)
   assert.deepEqual(
-    [upload.name, upload.size, readFileSync(upload.path, 'utf8')],
+    [upload.name, upload.size, readFileSync(await upload.path(), 'utf8')],
     ['a/../b.csv', 11, 'hello world'],
   )
   assert.equal(await uploads.take(idOf(path), uuid), undefined, 'it is taken')
@@ -320,16 +321,16 @@ test('UP2 the number and size of the uploads of an eperson have limits, and so h
 })
 
 test('UP2 uploads expire, but not while something is made of them; nothing else in their folder stays', async t => {
-  const { client, uuid, folder } = await started(t)
+  const { client, folder, service, uuid } = await started(t)
   const [old, held, fresh] = [await added(client, 0), await added(client, 0), await added(client, 0)]
   const past = new Date(Date.now() - 10_000)
   for (const path of [old, held]) utimesSync(join(folder, idOf(path), 'data'), past, past)
-  assert.ok(await createUploads(folder).take(idOf(held), uuid))
+  assert.ok(await createUploads(localUploads(service.config)).take(idOf(held), uuid))
   const owner = Buffer.from(JSON.stringify([(await import('node:os')).hostname(), 4_194_305, '1'])).toString(
     'base64url',
   )
   writeFileSync(join(folder, `unpacked.x.${owner}`), '')
-  await clearUploads(folder, 5_000, Date.now())
+  await localUploads(service.config).clear(5_000, Date.now())
   assert.deepEqual(readdirSync(folder).toSorted(), [idOf(held), idOf(fresh)].toSorted())
   assert.equal((await head(client, old)).status, 404)
 })

@@ -297,3 +297,44 @@ testOn('sqlite', 'F5 a sweep stops deleting before its marks expire, and another
   assert.equal((await sweep(2)).deleted, 0, 'its mark may still hold')
   assert.equal((await sweep(3)).deleted, 1)
 })
+
+testOn(
+  'sqlite',
+  'F5 a request whose answer is lost and whose repetition finds nothing is not taken for failed',
+  async t => {
+    const bucket = await startBucket(t)
+    const files = await openFiles(toConfig(bucketSettings(bucket)).files, noStore)
+    const bytes = randomBytes(11_000_000)
+    const kinds: readonly (readonly [string, (seen: Seen) => boolean])[] = [
+      ['begin', ({ method, path }) => method === 'POST' && path.includes('?uploads')],
+      ['part', ({ path }) => path.includes('partNumber=2')],
+      ['complete', ({ method, path }) => method === 'POST' && path.includes('uploadId=')],
+      ['copy', ({ headers }) => headers['x-amz-copy-source'] !== undefined],
+      ['delete', ({ method, path }) => method === 'DELETE' && path.includes('/incoming/')],
+      ['put', ({ method, path }) => method === 'PUT' && /[0-9a-f]{64}/.test(path)],
+    ]
+    for (const [at, [kind, isIt]] of kinds.entries()) {
+      let lost = 0
+      bucket.line.fault = seen => (isIt(seen) && lost++ === 0 ? { answerBreaksAfter: 0 } : undefined)
+      const sent = kind === 'put' ? bytes.subarray(0, 1_000) : Buffer.concat([bytes, Buffer.from([at])])
+      const { sha256, size } = await files.receive(Readable.from([sent]))
+      assert.deepEqual([sha256, size], [hashOf(sent), sent.length], kind)
+      assert.ok(lost > 0, kind)
+      const file = await files.open(sha256)
+      assert.ok(file && (await readWhole(file)).equals(sent), kind)
+      await file.close()
+    }
+    assert.deepEqual(bucket.keys('archive/incoming/'), [])
+    // The answer is lost each time, so the upload that it was made of is gone, and the object is there.
+    bucket.line.fault = ({ method, path }) =>
+      method === 'POST' && path.includes('uploadId=') ? { answerBreaksAfter: 0 } : undefined
+    const { size } = await files.receive(Readable.from([bytes]))
+    assert.equal(size, bytes.length)
+    // Nothing was made: the upload is refused.
+    bucket.line.fault = ({ method, path }) =>
+      method === 'POST' && path.includes('uploadId=')
+        ? { status: 404, body: '<Error><Code>NoSuchUpload</Code></Error>' }
+        : undefined
+    await assert.rejects(files.receive(Readable.from([randomBytes(6_000_000)])), /was removed meanwhile/)
+  },
+)

@@ -407,3 +407,20 @@ for (const engine of ['sqlite', 'postgres'] as const)
       assert.equal((await ready()).status, 200)
     },
   )
+
+testOn(
+  'sqlite',
+  'D18 a start warns that the folder of files, which the store expects, is not there',
+  async t => {
+    const service = await startService(t)
+    await addItem(service, { identifier: 'one', files: [{ name: 'one.txt', content: 'one' }] })
+    await service.stop()
+    const elsewhere = join(temporaryFolder(t), 'another')
+    const { output, address } = await serve(t, service.dataFolder, { env: { CARREL_FILES: elsewhere } })
+    const said = output.stdout + output.stderr
+    assert.match(said, /iles can't be read or written.*the folder of files \S+another is missing or empty/)
+    assert.equal((await fetch(`${address}/health/ready`)).status, 503)
+    const right = await serve(t, service.dataFolder)
+    assert.doesNotMatch(right.output.stdout + right.output.stderr, /iles can't be read/)
+  },
+)

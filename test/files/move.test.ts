@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { MoveReport } from '../../src/files/move.ts'
 import { filesIn } from '../support/data/archives.ts'
@@ -138,7 +138,9 @@ test('F8 a move removes nothing from the place in use, nor from one place under 
   }
   await refused(/--remove is for --from/, '--to', join(folder, 'new'), '--remove')
   await refused(/either --to or --from/)
-  await refused(/neither a folder nor s3:/, '--to', 's3://B')
+  for (const scheme of ['s3://B', 's3:/bucket', 'S3://bucket', 'gs://bucket', 'file:///srv'])
+    for (const way of ['--to', '--from'])
+      await refused(/is not a place; it takes a folder .*, or a bucket as s3:\/\/bucket\/prefix/, way, scheme)
   for (const same of [old, join(folder, 'link'), `${old}/../old/`])
     await refused(/same place/, '--from', same, '--remove')
   await refused(/one is in the other/, '--to', join(folder, 'link', 'new'))
@@ -151,4 +153,23 @@ test('F8 a move removes nothing from the place in use, nor from one place under 
   await refused(/belongs to another store/, '--to', join(folder, 'taken'))
   await assertServes(service, file)
   assert.deepEqual(readdirSync(join(folder, 'taken')).toSorted(), ['ab', 'store'])
+})
+
+test('F8 a move that empties a place deletes, an hour later, what no bitstream has there', async t => {
+  const [old, next] = [join(temporaryFolder(t), 'old'), join(temporaryFolder(t), 'new')]
+  const before = await start(t, old)
+  await add(before, 'a/1')
+  const file = join(old, 'ab', 'cd', `abcd${'0'.repeat(60)}`)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, 'of a deleted bitstream')
+  const longAgo = new Date(Date.now() - 2 * 3_600_000)
+  utimesSync(file, longAgo, longAgo)
+  const after = await start(t, next, {}, before.dataFolder)
+  const empty = () => move(after, next, '--from', old, '--remove')
+  assert.deepEqual((await empty()).unused, { setAside: 1, deleted: 0 })
+  assert.deepEqual((await empty()).unused, { setAside: 0, deleted: 0 }, 'an hour has not passed')
+  const orphan = join(old, 'orphans', basename(file))
+  utimesSync(orphan, longAgo, longAgo)
+  assert.deepEqual((await empty()).unused, { setAside: 0, deleted: 1 })
+  assert.deepEqual(contentsIn(old), [])
 })

@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { Client } from '../support/clients/client.ts'
 import { newItem, upload } from '../support/data/editing.ts'
+import { itemFiles, zipOf } from '../support/data/packed.ts'
 import { bucketSettings, startBucket } from '../support/service/bucket.ts'
 import { newDatabase } from '../support/service/nodes.ts'
 import { carrel, serve } from '../support/service/process.ts'
-import { startService } from '../support/service/service.ts'
+import { startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const librarian = 'librarian@example.org'
 
@@ -75,4 +77,144 @@ test('F5 T4 three nodes share a bucket and no folder: files go up on one, come d
 
   const { stdout } = await carrel(dataFolder, ['files', 'verify'], { env })
   assert.match(stdout, new RegExp(`^${stored.length} files read .*: all intact`))
+})
+
+const tus = { 'tus-resumable': '1.0.0' }
+
+for (const kind of ['folder', 'bucket'] as const)
+  test(`UP5 UP3 with a ${kind} that nodes share, an upload goes on at another node, also when the first was killed, and an import and an ingest of it run there`, async t => {
+    const shared =
+      kind === 'folder' ? { CARREL_FILES: temporaryFolder(t) } : bucketSettings(await startBucket(t))
+    const env = { ...shared, CARREL_UPLOAD_COUNT: '3' }
+    const { dataFolder, url } = await newDatabase(t, {})
+    const first = await startService(t, { dataFolder, env })
+    await first.addEperson(librarian, { admin: true })
+    const token = await first.client().login(librarian)
+    // Each node has a data folder of its own.
+    const start = async () => {
+      const node = await serve(t, temporaryFolder(t, 'sqlite'), { env: { ...env, CARREL_DATABASE_URL: url } })
+      const client = new Client(node.address)
+      client.token = token
+      return { node, client }
+    }
+    const [one, two, three] = [await start(), await start(), await start()]
+    const begin = async ({ client }: typeof one, size: number, name: string) => {
+      const answer = await client.post('/api/uploads', undefined, {
+        ...tus,
+        'upload-length': String(size),
+        'upload-metadata': `filename ${btoa(name)}`,
+      })
+      return { answer, path: new URL(answer.headers.get('location') ?? 'http://none').pathname }
+    }
+    const offsetAt = async ({ client }: typeof one, path: string) => {
+      const answer = await client.request(path, { method: 'HEAD', headers: tus })
+      return answer.status === 200 ? Number(answer.headers.get('upload-offset')) : answer.status
+    }
+    const send = ({ client }: typeof one, path: string, offset: number, body: Uint8Array<ArrayBuffer>) =>
+      client.patch(path, body, {
+        ...tus,
+        'content-type': 'application/offset+octet-stream',
+        'upload-offset': String(offset),
+      })
+
+    const records = Buffer.from(
+      Array.from({ length: 200_000 }, (_, id) => `{"id": ${id}, "title": "${id} of many"}\n`).join(''),
+    )
+    const { path } = await begin(one, records.length, 'books.ndjson')
+    assert.equal((await send(one, path, 0, records.subarray(0, 3_000_000))).status, 204)
+    assert.equal(await offsetAt(two, path), 3_000_000)
+    assert.equal((await send(two, path, 3_000_000, records.subarray(3_000_000, 4_000_000))).status, 204)
+    // A node is killed while it receives a piece.
+    const broken = send(one, path, 4_000_000, records.subarray(4_000_000, 5_500_000)).catch(() => undefined)
+    one.node.signal('SIGKILL')
+    await one.node.ended
+    await broken
+    const after = await until(
+      'a free upload',
+      () => offsetAt(three, path),
+      at => at >= 4_000_000,
+    )
+    assert.ok(after <= 5_500_000)
+    // Two nodes send the rest at the same time: one of them gets it, and each byte is in its place.
+    const both = await Promise.all([two, three].map(node => send(node, path, after, records.subarray(after))))
+    assert.ok(
+      both.some(({ status }) => status === 204),
+      `${both.map(({ status }) => status)}`,
+    )
+    assert.equal(await offsetAt(two, path), records.length)
+    const id = path.split('/').at(-1) ?? ''
+    const imported = await two.client.post(
+      `/api/admin/entities/books/import?upload=${id}&key=id`,
+      undefined,
+      { prefer: 'respond-async' },
+    )
+    assert.ok([200, 201, 202].includes(imported.status), await imported.text())
+    await until(
+      'the records',
+      async () =>
+        (await three.client.get('/api/query/v4/books?limit=1&include_total=true')).headers.get('x-records'),
+      total => total === '200000',
+    )
+    await until(
+      'an upload that is used up',
+      () => offsetAt(three, path),
+      at => at === 404,
+    )
+
+    // The limits hold over all nodes.
+    const begun = []
+    for (const node of [two, three, two, three]) begun.push(await begin(node, 10, 'a'))
+    assert.deepEqual(
+      begun.map(({ answer }) => answer.status),
+      [201, 201, 201, 507],
+    )
+    const listed = (await (await three.client.get('/api/uploads')).json()) as {
+      page: { totalElements: number }
+    }
+    assert.equal(listed.page.totalElements, 3)
+    const [mine] = begun
+    assert.ok(mine)
+    const removed = await three.client.request(mine.path, {
+      method: 'DELETE',
+      headers: { ...tus, 'x-xsrf-token': (await three.client.csrfPair()).value },
+    })
+    assert.equal(removed.status, 204)
+    assert.equal(await offsetAt(two, mine.path), 404)
+
+    const archive = zipOf(itemFiles('item_000'))
+    const sent = await begin(two, archive.length, 'one.zip')
+    assert.equal((await send(three, sent.path, 0, archive)).status, 204)
+    const ingested = await two.client.post(
+      `/api/admin/ingest?upload=${sent.path.split('/').at(-1)}&read=anonymous`,
+    )
+    assert.equal(ingested.status, 202, await ingested.text())
+    await until(
+      'the item',
+      async () =>
+        ((await (await three.client.get('/api/core/items')).json()) as { page: { totalElements: number } })
+          .page.totalElements,
+      count => count === 1,
+    )
+  })
+
+test('UP5 without a place that nodes share, a node says that an upload may be on another one, and what would be right', async t => {
+  const { dataFolder, url } = await newDatabase(t, {})
+  const first = await startService(t, { dataFolder })
+  await first.addEperson(librarian, { admin: true })
+  const client = first.client()
+  await client.login(librarian)
+  const begun = await client.post('/api/uploads', undefined, { ...tus, 'upload-length': '10' })
+  const { pathname } = new URL(begun.headers.get('location') ?? '')
+  const node = await serve(t, temporaryFolder(t, 'sqlite'), { env: { CARREL_DATABASE_URL: url } })
+  const other = new Client(node.address)
+  other.token = client.token
+  const answer = await other.patch(pathname, 'abc', {
+    ...{ ...tus, 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' },
+  })
+  const { detail, code } = (await answer.json()) as { detail: string; code: string }
+  assert.deepEqual([answer.status, code], [404, 'not-found'])
+  assert.match(
+    detail,
+    /on this node, \S+\. Nodes share uploads if CARREL_FILES names .* all requests of an upload to one node/,
+  )
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { listUploads, uploadsIn } from '../../src/admin/uploads/folder.ts'
+import { localUploads } from '../../src/admin/uploads/open-uploads.ts'
 import { Client } from '../support/clients/client.ts'
 import { type HalfSent, sendHalf } from '../support/clients/half-sent.ts'
 import { addTo, groupsPath, newGroup, patchJson, postJson } from '../support/clients/people.ts'
@@ -268,7 +268,7 @@ test('T12 after every way to end a session, no request that still arrives on any
       assert.equal(await changesOf(world, victim.uuid), before, what)
     }
   // Nothing was added to the data sent before.
-  const sizes = (await listUploads(uploadsIn(world.service.dataFolder))).map(({ offset }) => offset)
+  const sizes = (await localUploads(world.service.config).list()).map(({ offset }) => offset)
   assert.deepEqual(new Set(sizes), new Set([0]))
   // Without such an end, no request is refused because of its caller.
   const victim = await newVictim(world)

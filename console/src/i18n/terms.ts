@@ -466,6 +466,7 @@ export const administration = {
     'verify-trail': { en: 'Check of the audit trail', de: 'Prüfung des Protokolls' },
     'verify-backups': { en: 'Check of backups', de: 'Prüfung der Sicherungen' },
     clean: { en: 'Clean-up of files', de: 'Aufräumen der Dateien' },
+    move: { en: 'Move of files', de: 'Umzug der Dateien' },
     backup: { en: 'Backup', de: 'Sicherung' },
     'object-deletion': { en: 'Deletion of an item', de: 'Löschen eines Objekts' },
     'metadata-deletion': { en: 'Request to agree again', de: 'Bitte um erneute Zustimmung' },

@@ -2533,6 +2533,7 @@ export interface Routes {
 } }
     readonly '/health/ready': { answer: {
   readonly status: 'ready'
+  readonly files?: 'unavailable'
   readonly workers?: {
     readonly running: number
     readonly wanted: number

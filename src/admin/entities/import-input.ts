@@ -15,7 +15,8 @@ export interface Input {
   /** The name in messages; its ending tells the format if nothing else does. */
   readonly name: string
   readonly format: Format | null
-  readonly descriptor: number
+  /** Opens the file, which may take long: it may be copied to this node first. */
+  descriptor(): Promise<number>
   readonly bytes: number
   /** @param used true if the records were imported */
   close(used: boolean): Promise<void>
@@ -75,7 +76,7 @@ export async function inputOf(
   return {
     name: 'the body',
     format: format ?? told,
-    descriptor: received.descriptor,
+    descriptor: async () => received.descriptor,
     bytes: received.bytes,
     close: async () => received.close(),
   }
@@ -93,12 +94,12 @@ async function inputOfUpload(
   const { uuid } = requireCaller(request.caller).session.eperson
   const input = await takeUpload(uploads, id, uuid, format)
   if (!input)
-    throw badParameter('upload', id, 'You have no finished upload of this id on this node, or it is in use.')
+    throw badParameter('upload', id, 'You have no finished upload of this id here, or it is in use.')
   return input
 }
 
 /**
- * @returns undefined if the eperson has no finished upload with this id on this node, or the upload is in use
+ * @returns undefined if the eperson has no finished upload with this id, or the upload is in use
  */
 export async function takeUpload(
   uploads: Uploads | undefined,
@@ -108,20 +109,17 @@ export async function takeUpload(
 ): Promise<Input | undefined> {
   const upload = await uploads?.take(id, eperson)
   if (!upload) return undefined
-  let descriptor: number
-  try {
-    descriptor = openSync(upload.path, 'r')
-  } catch (error) {
-    await upload.release(false)
-    throw error
-  }
+  let descriptor: number | undefined
   return {
     name: nameOrNull(upload.name) ?? 'the upload',
     format,
-    descriptor,
+    descriptor: async () => {
+      descriptor ??= openSync(await upload.path(), 'r')
+      return descriptor
+    },
     bytes: upload.size,
     close: async used => {
-      closeSync(descriptor)
+      if (descriptor !== undefined) closeSync(descriptor)
       await upload.release(used)
     },
   }

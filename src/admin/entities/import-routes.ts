@@ -117,7 +117,7 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
       })
       try {
         await lookAgain.thoughExpired(request, reply)
-        return await runImport(jobOf(config, request, input, work), input.descriptor, {
+        return await runImport(jobOf(config, request, input, work), await input.descriptor(), {
           signal: AbortSignal.any([signalOf(request), imports.stopping]),
           progress: () => {},
         })

@@ -78,7 +78,7 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
     if (input) held.hold(run.id, input)
     let isDone = false
     try {
-      const report = await runImport(job, input?.descriptor ?? null, {
+      const report = await runImport(job, (await input?.descriptor()) ?? null, {
         signal: run.signal,
         progress: telling(run),
         log: run.log,

@@ -12,7 +12,7 @@ import { requireCaller } from '../../http/require-caller.ts'
 import { sendPieces } from '../../http/send-pieces.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import { isAdministrator } from '../../model/caller.ts'
-import type { Process, ProcessKind, ProcessState } from '../../model/processes.ts'
+import { type Process, type ProcessKind, type ProcessState, processKinds } from '../../model/processes.ts'
 import { maxLines, type Processes, type ProcessSearch } from '../../storage/processes.ts'
 import { logText, outputBody, processAddress, processBody, statesOf, statusNames } from './bodies.ts'
 import { createListeners } from './events.ts'
@@ -233,18 +233,6 @@ function lastLine({ headers }: FastifyRequest): number {
   return /^\d{1,15}$/.test(id) ? Math.min(Number(id), maxLines) : 0
 }
 
-const kinds: readonly ProcessKind[] = [
-  'import',
-  'ingest',
-  'verify',
-  'verify-trail',
-  'verify-backups',
-  'clean',
-  'backup',
-  'object-deletion',
-  'metadata-deletion',
-]
-
 function searchOf(query: Query): ProcessSearch {
   const status = single(query, 'processStatus')
   const states = status === undefined ? undefined : statesOf(status)
@@ -257,9 +245,9 @@ function searchOf(query: Query): ProcessSearch {
   if (user !== undefined && eperson === undefined)
     throw badParameter('userId', user, 'The parameter userId must be the UUID of an eperson.')
   const script = single(query, 'scriptName')
-  const kind = kinds.find(name => name === script)
+  const kind = processKinds.find(name => name === script)
   if (script !== undefined && kind === undefined)
-    throw badParameter('scriptName', script, `There is no script ${quote(script)}.`, { legal: kinds })
+    throw badParameter('scriptName', script, `There is no script ${quote(script)}.`, { legal: processKinds })
   return {
     ...(states && { states }),
     ...(eperson && { eperson }),

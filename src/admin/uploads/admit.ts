@@ -1,15 +1,11 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { UploadLimits } from '../../config/parts.ts'
 import { Problem } from '../../http/problems.ts'
-import { makeFolder } from '../../lib/durable-names.ts'
 import { hasEnded } from '../../lib/process-ids.ts'
-import { addUpload, type Found, freeIn, type Info, listUploads, removeUpload, written } from './folder.ts'
-import { holdExclusively } from './lock.ts'
+import type { Found, Info, UploadPlace } from './place.ts'
 
 interface Parts {
-  readonly folder: string
+  readonly place: UploadPlace
   readonly limits: UploadLimits
 }
 
@@ -19,21 +15,21 @@ interface Parts {
  * on the upload's whole size counts, until it is removed: it is its own reservation.
  * @throws Problem 507
  */
-export async function admitUpload({ folder, limits }: Parts, id: string, info: Info): Promise<void> {
-  await alone(folder, async () => {
+export async function admitUpload({ place, limits }: Parts, id: string, info: Info): Promise<void> {
+  await alone(place, async () => {
     const all: Found[] = []
-    for (const one of await listUploads(folder))
-      if (isForsaken(one)) await removeUpload(folder, one.id)
+    for (const one of await place.list())
+      if (isForsaken(one)) await place.remove(one.id)
       else all.push(one)
-    await requireRoom(all, info, { folder, limits })
-    await addUpload(folder, id, info)
+    await requireRoom(all, info, { place, limits })
+    await place.add(id, info)
   })
 }
 
 async function requireRoom(
   all: readonly Found[],
   { eperson, size }: Info,
-  { folder, limits }: Parts,
+  { place, limits }: Parts,
 ): Promise<void> {
   const own = all.filter(one => one.eperson === eperson)
   if (own.length >= limits.count)
@@ -46,7 +42,7 @@ async function requireRoom(
     )
   // The missing bytes of all announced uploads need room as well.
   const awaited = all.reduce((sum, one) => sum + one.size - one.offset, size)
-  if ((await freeIn(folder)) - awaited < limits.free)
+  if ((await place.free()) - awaited < limits.free)
     throw new Problem('no-room', `The disk has no room for ${megabytes(size)} more (CARREL_UPLOAD_FREE).`)
 }
 
@@ -64,22 +60,21 @@ const step = 20
 let last: Promise<unknown> = Promise.resolve()
 
 /** Runs work one at a time: in this event loop by a queue, and among event loops and programs by a file. */
-function alone(folder: string, work: () => Promise<void>): Promise<void> {
-  const turn = last.then(() => locked(folder, work))
+function alone(place: UploadPlace, work: () => Promise<void>): Promise<void> {
+  const turn = last.then(() => locked(place, work))
   last = turn.catch(() => {})
   return turn
 }
 
-async function locked(folder: string, work: () => Promise<void>): Promise<void> {
-  makeFolder(folder)
+async function locked(place: UploadPlace, work: () => Promise<void>): Promise<void> {
   const begun = performance.now()
   for (;;) {
-    const held = await written(() => holdExclusively(join(folder, 'admission'), silence))
-    if (held !== null)
+    const hold = await place.hold('admission', silence)
+    if (typeof hold !== 'string')
       try {
         return await work()
       } finally {
-        await rm(held, { force: true })
+        await hold.release()
       }
     if (performance.now() - begun > patience)
       throw new Problem('busy', 'Too many uploads begin at the same time. Retry in a moment.', {

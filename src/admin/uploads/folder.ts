@@ -1,47 +1,102 @@
-import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
-import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
+import { gather } from '../../lib/gather.ts'
+import { isLeftOver, ownProcessId, processIdInName } from '../../lib/process-ids.ts'
 import { isMissing, systemReason, unlessMissing } from '../../lib/system-errors.ts'
-import type { Upload, Uploads } from '../../model/uploads.ts'
 import { holdExclusively } from './lock.ts'
-
-/**
- * The folder of uploads: each has a folder named by its id, with the file `data`, whose size is the offset,
- * and `info.json`. `held.<n>` names the program that uses the upload.
- */
-export interface Info {
-  readonly eperson: string
-  readonly size: number
-  /** Metadata as the client gave it, decoded. */
-  readonly metadata: Readonly<Record<string, string | null>>
-  readonly begun: string
-  /**
-   * The program that receives it as the body of one request (`ownProcessId`); missing if it comes in pieces.
-   */
-  readonly receivedBy?: string
-}
-
-export interface Found extends Info {
-  readonly id: string
-  /** Number of bytes that have arrived. */
-  readonly offset: number
-  /** Time at which the last bytes arrived. */
-  readonly changed: Date
-}
-
-/** True if the text is an id. Ids are random, and the only part of a path that a client chooses. */
-export const isUploadId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
-export const newUploadId = (): string => randomBytes(16).toString('hex')
+import { type Added, type Found, type Info, isUploadId, newUploadId, type UploadPlace } from './place.ts'
 
 export const uploadsIn = (dataFolder: string): string => join(dataFolder, 'uploads')
-export const dataOf = (folder: string, id: string): string => join(folder, id, 'data')
+const dataOf = (folder: string, id: string): string => join(folder, id, 'data')
 const infoOf = (folder: string, id: string) => join(folder, id, 'info.json')
-const heldOf = (folder: string, id: string) => join(folder, id, 'held')
 
-export async function addUpload(folder: string, id: string, info: Info): Promise<void> {
+interface Options extends Pick<UploadPlace, 'absent' | 'local' | 'patience'> {}
+
+/**
+ * A folder of uploads: each has a folder named by its id, with the file `data`, whose size is the offset,
+ * and `info.json`. `held.<n>` names the program that uses the upload.
+ */
+export function openFolderOfUploads(folder: string, options: Options): UploadPlace {
+  const isThere = (path: string) =>
+    stat(path).then(
+      () => true,
+      () => false,
+    )
+  return {
+    ...options,
+    beat: 500,
+    add: (id, info) => addUpload(folder, id, info),
+    find: id => findUpload(folder, id),
+    list: () => listUploads(folder),
+    remove: id => removeUpload(folder, id),
+    renew: id => utimes(dataOf(folder, id), new Date(), new Date()),
+    free: () => freeIn(folder),
+    append: (id, offset, pieces) => append(folder, id, offset, pieces),
+    hold: (name, silence, insists = false) =>
+      written(async () => {
+        const path = join(folder, name)
+        const wanted = `${path}-wanted`
+        if (!name.includes('/')) makeFolder(folder)
+        const own = await unlessMissing(holdExclusively(path, silence))
+        if (own === undefined) return 'gone'
+        if (insists && own === null) await writeFile(wanted, '', { mode: 0o600 }).catch(() => {})
+        if (own === null) return 'held'
+        if (insists) await rm(wanted, { force: true })
+        return {
+          // Written, so that the time is that of the file server.
+          beat: async () => {
+            const isOurs = await unlessMissing(
+              writeFile(own, ownProcessId(), { flag: 'r+' }).then(() => true),
+            )
+            return !isOurs || isThere(wanted)
+          },
+          release: () => rm(own, { force: true }),
+        }
+      }),
+    fetch: async ({ id }) => ({ path: dataOf(folder, id), dispose: async () => {} }),
+    clear: (lifetime, now) => clearUploads(folder, lifetime, now, options.patience),
+  }
+}
+
+/** Adds bytes to an upload as they arrive, in constant memory. */
+async function append(
+  folder: string,
+  id: string,
+  offset: number,
+  pieces: AsyncIterable<Buffer>,
+): Promise<Added> {
+  const file = await openData(folder, id)
+  let end = offset
+  try {
+    await gather(pieces, async bytes => {
+      // A write may write fewer bytes than it was given.
+      for (let at = 0; at < bytes.length; )
+        at += (await written(() => file.write(bytes, at, bytes.length - at, end + at))).bytesWritten
+      end += bytes.length
+    })
+    await written(() => file.datasync())
+  } finally {
+    await file.close()
+  }
+  return { end, undo: () => cutBack(folder, id, offset), settle: async () => {} }
+}
+
+/** Removes the bytes that a body has added. @param offset the end of the upload before */
+async function cutBack(folder: string, id: string, offset: number): Promise<void> {
+  const file = await openData(folder, id)
+  try {
+    await written(async () => {
+      await file.truncate(offset)
+      await file.datasync()
+    })
+  } finally {
+    await file.close()
+  }
+}
+
+async function addUpload(folder: string, id: string, info: Info): Promise<void> {
   await written(async () => {
     makeFolder(folder)
     await mkdir(join(folder, id), { mode: 0o700 })
@@ -53,8 +108,7 @@ export async function addUpload(folder: string, id: string, info: Info): Promise
   })
 }
 
-/** @returns undefined if there is no such upload, or it is just being created or removed */
-export async function findUpload(folder: string, id: string): Promise<Found | undefined> {
+async function findUpload(folder: string, id: string): Promise<Found | undefined> {
   if (!isUploadId(id)) return undefined
   try {
     const [text, { size: offset, mtime: changed }] = await Promise.all([
@@ -68,7 +122,7 @@ export async function findUpload(folder: string, id: string): Promise<Found | un
   }
 }
 
-export async function listUploads(folder: string): Promise<readonly Found[]> {
+async function listUploads(folder: string): Promise<readonly Found[]> {
   const found: Found[] = []
   for (const name of await namesIn(folder)) {
     const upload = await findUpload(folder, name)
@@ -83,19 +137,12 @@ const namesIn = async (folder: string): Promise<string[]> => (await unlessMissin
  * Removes an upload. Renaming it first makes this one step for all others: files that they add during the
  * removal would stay.
  */
-export const removeUpload = (folder: string, id: string): Promise<void> => removeAll(join(folder, id))
+const removeUpload = (folder: string, id: string): Promise<void> => removeAll(join(folder, id))
 
 async function removeAll(path: string): Promise<void> {
   const aside = `${path}.removed`
   await unlessMissing(rename(path, aside))
   await rm(aside, { recursive: true, force: true })
-}
-
-/** Removes an upload for its client, unless it is being used. */
-export async function discardUpload(folder: string, id: string): Promise<'removed' | 'held' | 'missing'> {
-  const held = await holdUpload(folder, id)
-  if (held) await removeUpload(folder, id)
-  return held ? 'removed' : held === undefined ? 'missing' : 'held'
 }
 
 /** Number of free bytes on the disk that are not reserved for its administrator. */
@@ -105,21 +152,7 @@ export async function freeIn(folder: string): Promise<number> {
   return bavail * bsize
 }
 
-/**
- * Holds an upload. @returns the file that holds it; null if another program holds it; undefined if the upload
- * is gone
- */
-const holdUpload = (folder: string, id: string): Promise<string | null | undefined> =>
-  written(() => unlessMissing(holdExclusively(heldOf(folder, id))))
-
-/** Releases an upload. It can be taken again, and expires as if it had just arrived. */
-async function giveBack(folder: string, id: string, held: string): Promise<void> {
-  const now = new Date()
-  await utimes(dataOf(folder, id), now, now).catch(() => {})
-  await rm(held, { force: true })
-}
-
-export const openData = (folder: string, id: string) => written(() => open(dataOf(folder, id), 'r+'))
+const openData = (folder: string, id: string) => written(() => open(dataOf(folder, id), 'r+'))
 
 /** Turns errors of the disk into what they mean for a client: the store can't take the data now. */
 export async function written<T>(work: () => Promise<T>): Promise<T> {
@@ -135,9 +168,9 @@ export async function written<T>(work: () => Promise<T>): Promise<T> {
 /**
  * Removes uploads that have not changed for long, incomplete folders, and contents that programs unpacked
  * before they ended.
- * @param lifetime in ms
+ * @param lifetime in ms @param patience as that of the place
  */
-export async function clearUploads(folder: string, lifetime: number, now: number): Promise<void> {
+async function clearUploads(folder: string, lifetime: number, now: number, patience: number): Promise<void> {
   for (const name of await namesIn(folder)) {
     const path = join(folder, name)
     const at = await lastChange(path, name)
@@ -146,7 +179,8 @@ export async function clearUploads(folder: string, lifetime: number, now: number
     const isOld =
       unpacked !== undefined
         ? unpacked.isForsaken
-        : now - at > lifetime && (!isUploadId(name) || Boolean(await holdUpload(folder, name)))
+        : now - at > lifetime &&
+          (!isUploadId(name) || Boolean(await unlessMissing(holdExclusively(join(path, 'held'), patience))))
     if (isOld) await removeAll(path)
   }
 }
@@ -171,23 +205,3 @@ export async function makeUnpacked(folder: string): Promise<string> {
 function unpackedBy(name: string): { readonly isForsaken: boolean } | undefined {
   return name.startsWith('unpacked.') ? { isForsaken: isLeftOver(name) } : undefined
 }
-
-/** Finished uploads, for the features that use them. */
-export const createUploads = (folder: string): Uploads => ({
-  take: async (id, eperson): Promise<Upload | undefined> => {
-    const found = await findUpload(folder, id)
-    if (found?.eperson !== eperson || found.offset !== found.size) return undefined
-    const held = await holdUpload(folder, id)
-    if (!held) return undefined
-    const { size, metadata } = found
-    const name = metadata.filename ?? metadata.name ?? null
-    return {
-      id,
-      eperson,
-      name,
-      size,
-      path: dataOf(folder, id),
-      release: used => (used ? removeUpload(folder, id) : giveBack(folder, id, held)),
-    }
-  },
-})

@@ -24,8 +24,9 @@ import { processAddress, processBody } from '../processes/bodies.ts'
 import { percent } from '../processes/processes.ts'
 import type { Resume } from '../processes/routes.ts'
 import { admitUpload } from './admit.ts'
-import { createUploads, findUpload, makeUnpacked, newUploadId, removeUpload } from './folder.ts'
+import { makeUnpacked } from './folder.ts'
 import type { IngestJob } from './ingest-job.ts'
+import { createUploads, newUploadId, type UploadPlace } from './place.ts'
 import { receive } from './receive.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -35,7 +36,7 @@ interface Parts {
   readonly addresses: Addresses
   readonly lookAgain: LookAgain
   readonly config: Config
-  readonly folder: string
+  readonly place: UploadPlace
   readonly start: StartProcess
 }
 
@@ -50,9 +51,9 @@ const archiveBody: Body = { types: mediaTypes, limit: 'CARREL_UPLOAD_SIZE', opti
  * or as the body. A process ingests it.
  */
 export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
-  const { people, addresses, lookAgain, config, folder, start } = parts
+  const { people, addresses, lookAgain, config, place, start } = parts
   const { uploads: limits } = config
-  const uploads = createUploads(folder)
+  const uploads = createUploads(place)
 
   async function begin(
     request: FastifyRequest,
@@ -96,11 +97,11 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     let isUsed = false
     let unpacked: string | undefined
     try {
-      unpacked = await makeUnpacked(folder)
+      unpacked = await makeUnpacked(place.local)
       const report = await runInChild<IngestJob>(
         {
           program: 'ingest-process',
-          job: { ...job, path: upload.path, unpacked },
+          job: { ...job, path: await upload.path(), unpacked },
           name: 'the ingest',
           consequence: '; what was ingested stays, and resuming it goes on',
         },
@@ -116,9 +117,8 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
   }
 
   async function requireUpload(id: string, eperson: string): Promise<string> {
-    const found = await findUpload(folder, id)
-    if (found?.eperson !== eperson)
-      throw new Problem('not-found', 'You have no upload with this id on this node.')
+    const found = await place.find(id)
+    if (found?.eperson !== eperson) throw new Problem('not-found', place.absent)
     if (found.offset !== found.size)
       throw new Problem('upload-offset', 'The upload is not complete: send the rest of it first.')
     return found.metadata.filename ?? found.metadata.name ?? ''
@@ -138,14 +138,14 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     const id = newUploadId()
     const begun = new Date().toISOString()
     const receivedBy = ownProcessId()
-    await admitUpload({ folder, limits }, id, { eperson, size, metadata: {}, begun, receivedBy })
+    await admitUpload({ place, limits }, id, { eperson, size, metadata: {}, begun, receivedBy })
     try {
       const { signal } = new AbortController()
-      const end = await receive(request.raw, { folder, id, offset: 0, most: size, signal })
+      const { end } = await receive(request.raw, { place, eperson, id, offset: 0, most: size, signal })
       if (end !== size) throw new Problem('bad-request', 'The archive did not arrive whole.')
       return id
     } catch (error) {
-      await removeUpload(folder, id)
+      await place.remove(id)
       throw error
     }
   }
@@ -181,7 +181,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
           await lookAgain.thoughExpired(request, reply)
           process = await begin(request, id, sent, given)
         } catch (error) {
-          if (upload === undefined) await removeUpload(folder, id)
+          if (upload === undefined) await place.remove(id)
           throw error
         }
         return reply

@@ -1,9 +1,10 @@
-import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../http/problems.ts'
 import { hasEnded, ownProcessId } from '../../lib/process-ids.ts'
-import { isMissing, unlessMissing } from '../../lib/system-errors.ts'
+import { unlessMissing } from '../../lib/system-errors.ts'
+import type { Hold, UploadPlace } from './place.ts'
 
 /**
  * A lock on an upload: only one request at a time adds to it, in whichever event loop. A client whose
@@ -15,34 +16,23 @@ export interface Lock {
   unlock(): Promise<void>
 }
 
-/** Interval in ms between two attempts, and between two signs of life of a holder. */
+/** Interval in ms between two attempts. */
 const step = 100
-const beat = 500
 /** Time in ms after which a silent holder counts as ended, even if its program runs on. */
 const silence = 30_000
-/** Time in ms that the holder has to stop. */
+/** Time in ms that the holder has to stop, besides its beat. */
 const patience = 5_000
 
-export function lockOf(folder: string, id: string): Lock {
-  const path = join(folder, id, 'lock')
-  const wanted = join(folder, id, 'wanted')
-  let own: string | null = null
+export function lockOf(place: UploadPlace, id: string): Lock {
+  let own: Hold | undefined
   let beating: NodeJS.Timeout | undefined
-
-  async function take(): Promise<string | null> {
-    try {
-      return await holdExclusively(path, silence)
-    } catch (error) {
-      if (isMissing(error)) throw new Problem('not-found', 'There is no upload with this id.')
-      throw error
-    }
-  }
-
   return {
     lock: async release => {
-      const begun = performance.now()
-      for (own = await take(); own === null; own = await take()) {
-        if (performance.now() - begun > patience)
+      for (const begun = performance.now(); !own; ) {
+        const hold = await place.hold(`${id}/lock`, silence, true)
+        if (hold === 'gone') throw new Problem('not-found', place.absent)
+        if (hold !== 'held') own = hold
+        else if (performance.now() - begun > patience + place.beat)
           throw new Problem(
             'upload-in-use',
             'Another request is sending this upload. Try again when it has ended.',
@@ -50,21 +40,21 @@ export function lockOf(folder: string, id: string): Lock {
               headers: { 'retry-after': '1' },
             },
           )
-        await writeFile(wanted, '', { mode: 0o600 }).catch(() => {})
-        await delay(step)
+        // Two that try at the same moment both give way.
+        else await delay(step * (0.5 + Math.random()))
       }
-      await rm(wanted, { force: true })
       const held = own
-      beating = setInterval(() => {
-        const now = new Date()
-        void utimes(held, now, now).catch(() => {})
-        void stat(wanted).then(release, () => {})
-      }, beat).unref()
+      const beat = () =>
+        held.beat().then(
+          mustEnd => mustEnd && release(),
+          () => {},
+        )
+      beating = setInterval(() => void beat(), place.beat).unref()
     },
     unlock: async () => {
       clearInterval(beating)
-      if (own !== null) await rm(own, { force: true })
-      own = null
+      await own?.release()
+      own = undefined
     },
   }
 }
@@ -86,11 +76,13 @@ export async function holdExclusively(
   silence = Number.POSITIVE_INFINITY,
 ): Promise<string | null> {
   const before = await filesOf(path)
-  if (await someHold(before, silence)) return null
+  if (await someHold(before, silence, Date.now())) return null
   const own = `${path}.${1 + Math.max(0, ...before.map(numberOf))}`
   if (!(await isMade(own))) return null
-  const others = (await filesOf(path)).filter(each => each !== own)
-  if (await someHold(others, silence)) {
+  // The clock of a file server may differ from this machine's.
+  const [files, { mtimeMs }] = await Promise.all([filesOf(path), stat(own)])
+  const others = files.filter(each => each !== own)
+  if (await someHold(others, silence, mtimeMs)) {
     await rm(own, { force: true })
     return null
   }
@@ -116,16 +108,16 @@ async function isMade(file: string): Promise<boolean> {
   }
 }
 
-const someHold = async (files: readonly string[], silence: number): Promise<boolean> =>
-  (await Promise.all(files.map(file => isHeld(file, silence)))).includes(true)
+const someHold = async (files: readonly string[], silence: number, now: number): Promise<boolean> =>
+  (await Promise.all(files.map(file => isHeld(file, silence, now)))).includes(true)
 
 /** Time in ms after which an empty file counts as left by a program that ended while writing it. */
 const writingTakes = 10_000
 
-async function isHeld(file: string, silence: number): Promise<boolean> {
+async function isHeld(file: string, silence: number, now: number): Promise<boolean> {
   const found = await unlessMissing(Promise.all([readFile(file, 'utf8'), stat(file)]))
   if (!found) return false
   const [owner, { mtimeMs }] = found
-  const age = Date.now() - mtimeMs
+  const age = Math.abs(now - mtimeMs)
   return owner === '' ? age <= writingTakes : age <= silence && !hasEnded(owner)
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { bodyPieces } from '../../http/body-pieces.ts'
-import { gather } from '../../lib/gather.ts'
-import { openData, written } from './folder.ts'
+import type { Added, UploadPlace } from './place.ts'
 
 /** Time in ms without any byte after which the client counts as gone. */
 const patience = 30_000
 
 interface Parts {
-  readonly folder: string
+  readonly place: UploadPlace
+  readonly eperson: string
   readonly id: string
   readonly offset: number
   /** Maximum number of bytes that may arrive. */
@@ -17,44 +17,19 @@ interface Parts {
 }
 
 /**
- * Adds a body to an upload as it arrives, in constant memory. The bytes that have arrived stay, however it
- * ends.
- * @returns the new offset, which is on disk
+ * Adds a body to an upload as it arrives. The bytes that have arrived stay, however it ends.
  */
 export async function receive(
   body: IncomingMessage,
-  { folder, id, offset, most, signal }: Parts,
-): Promise<number> {
-  const file = await openData(folder, id)
-  let end = offset
+  { place, eperson, id, offset, most, signal }: Parts,
+): Promise<Added> {
   const idle = new AbortController()
   const timer = setTimeout(() => idle.abort(), patience)
   try {
     const arriving = bodyPieces(body, AbortSignal.any([signal, idle.signal]))
-    await gather(upTo(most, arriving, timer), async bytes => {
-      // A write may write fewer bytes than it was given.
-      for (let at = 0; at < bytes.length; )
-        at += (await written(() => file.write(bytes, at, bytes.length - at, end + at))).bytesWritten
-      end += bytes.length
-    })
-    await written(() => file.datasync())
-    return end
+    return await place.append(id, offset, upTo(most, arriving, timer), eperson)
   } finally {
     clearTimeout(timer)
-    await file.close()
-  }
-}
-
-/** Removes the bytes that a body has added. @param offset the end of the upload before */
-export async function cutBack(folder: string, id: string, offset: number): Promise<void> {
-  const file = await openData(folder, id)
-  try {
-    await written(async () => {
-      await file.truncate(offset)
-      await file.datasync()
-    })
-  } finally {
-    await file.close()
   }
 }
 

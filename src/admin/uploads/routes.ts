@@ -12,7 +12,7 @@ import { requireCaller } from '../../http/require-caller.ts'
 import { nameOrNull } from '../../lib/file-name.ts'
 import { type Caller, isAdministrator } from '../../model/caller.ts'
 import { admitUpload } from './admit.ts'
-import { type Found, isUploadId, listUploads } from './folder.ts'
+import { type Found, isUploadId, type UploadPlace } from './place.ts'
 import type { Tus, TusRequest } from './tus.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -20,7 +20,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 interface Parts {
   readonly addresses: Addresses
   readonly config: Pick<Config, 'uploads'>
-  readonly folder: string
+  readonly place: UploadPlace
   readonly lookAgain: LookAgain
 }
 
@@ -30,9 +30,9 @@ const offsetStream = 'application/offset+octet-stream'
 
 /**
  * `/api/uploads`: files that clients send piece by piece (tus 1.0), until a feature uses them. An upload
- * belongs to its eperson, and lives on the node where it began.
+ * belongs to its eperson, and goes on at every node that shares its place.
  */
-export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, lookAgain }: Parts): void {
+export function uploadRoutes(app: FastifyInstance, { addresses, config, place, lookAgain }: Parts): void {
   const { uploads: limits } = config
   const all = `${addresses.api}/uploads`
   const addressOf = (id: string) => `${all}/${id}`
@@ -41,7 +41,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
   let tus: Promise<Tus> | undefined
   const library = () => {
     tus ??= import('./tus.ts').then(({ createTus }) =>
-      createTus({ folder, maxSize: limits.size, lifetime: limits.lifetime, addressOf }),
+      createTus({ place, maxSize: limits.size, lifetime: limits.lifetime, addressOf }),
     )
     return tus
   }
@@ -53,8 +53,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
     eperson: string,
     id?: string,
   ) {
-    if (id !== undefined && !isUploadId(id))
-      throw new Problem('not-found', 'There is no upload with this id.')
+    if (id !== undefined && !isUploadId(id)) throw new Problem('not-found', place.absent)
     const run = await library()
     const { status, headers } = await run({
       method,
@@ -62,7 +61,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
       ...(id === undefined ? {} : { id }),
       eperson,
       body: request.raw,
-      admit: (added, info) => admitUpload({ folder, limits }, added, info),
+      admit: (added, info) => admitUpload({ place, limits }, added, info),
       lookAgain: () => lookAgain.thoughExpired(request, reply),
     })
     for (const [name, value] of headers) if (passedOn.has(name)) reply.header(name, value)
@@ -91,7 +90,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
       route('listUploads', reads('administrator', 'administration', { to: 'upload files' })),
       async request => {
         const eperson = mayUpload(request.caller)
-        const own = (await listUploads(folder)).filter(one => one.eperson === eperson)
+        const own = (await place.list()).filter(one => one.eperson === eperson)
         const bodies = own.map(one => bodyOf(one, addressOf(one.id), limits.lifetime))
         return halPage('uploads', bodies, readPage(request.query as Query), all)
       },

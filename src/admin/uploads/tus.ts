@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
 import { Problem } from '../../http/problems.ts'
-import { discardUpload, findUpload, type Info, newUploadId, removeUpload } from './folder.ts'
 import { lockOf } from './lock.ts'
-import { cutBack, receive } from './receive.ts'
+import { discardUpload, type Info, newUploadId, type UploadPlace } from './place.ts'
+import { receive } from './receive.ts'
 
 /**
  * The only file that uses the tus library (https://tus.io/protocols/resumable-upload). The library checks
@@ -32,7 +32,7 @@ export interface TusAnswer {
 export type Tus = (request: TusRequest) => Promise<TusAnswer>
 
 interface Parts {
-  readonly folder: string
+  readonly place: UploadPlace
   /** Maximum size of an upload in bytes. */
   readonly maxSize: number
   /** Time in ms after which an unchanged upload expires. */
@@ -46,7 +46,7 @@ interface Context extends TusRequest {
   problem?: unknown
 }
 
-export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus {
+export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
   const contexts = new AsyncLocalStorage<Context>()
   const current = (): Context => {
     const context = contexts.getStore()
@@ -67,21 +67,23 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
     }
 
     override async write(_: unknown, id: string, offset: number): Promise<number> {
-      const found = await findUpload(folder, id)
+      const found = await place.find(id)
       if (!found) throw ERRORS.FILE_NOT_FOUND
-      const { body, lookAgain, method, stop } = current()
-      const end = await receive(body, { folder, id, offset, most: found.size - offset, signal: stop.signal })
+      const { body, eperson, lookAgain, method, stop } = current()
+      const most = found.size - offset
+      const added = await receive(body, { place, eperson, id, offset, most, signal: stop.signal })
       try {
         await lookAgain()
       } catch (error) {
-        await (method === 'POST' ? removeUpload(folder, id) : cutBack(folder, id, offset))
+        await (method === 'POST' ? place.remove(id) : added.undo())
         throw error
       }
-      return end
+      await added.settle()
+      return added.end
     }
 
     override async getUpload(id: string): Promise<Upload> {
-      const found = await findUpload(folder, id)
+      const found = await place.find(id)
       // Other epersons don't learn that the upload exists.
       if (found?.eperson !== current().eperson) throw ERRORS.FILE_NOT_FOUND
       const { size, offset, metadata, changed } = found
@@ -91,8 +93,8 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
 
     override async remove(id: string): Promise<void> {
       await this.getUpload(id)
-      const done = await discardUpload(folder, id)
-      if (done === 'missing') throw ERRORS.FILE_NOT_FOUND
+      const done = await discardUpload(place, id)
+      if (done === 'gone') throw ERRORS.FILE_NOT_FOUND
       if (done === 'held') throw inUse()
     }
 
@@ -101,13 +103,13 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
 
   const locker: Locker = {
     newLock: id => {
-      const { lock, unlock } = lockOf(folder, id)
+      const { lock, unlock } = lockOf(place, id)
       return {
         lock: async () => {
           const context = current()
           // A new upload has no folder yet, and no other request knows it.
           if (context.method === 'POST') return
-          const found = await findUpload(folder, id)
+          const found = await place.find(id)
           if (found?.eperson !== context.eperson) throw ERRORS.FILE_NOT_FOUND
           await lock(() => context.stop.abort())
         },
@@ -141,7 +143,7 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
         new Request(`http://localhost/uploads/${request.id ?? ''}`, { method, headers }),
       )
       if (context.problem instanceof Error) throw context.problem
-      if (response.status >= 400) throw problemOf(response.status, (await response.text()).trim())
+      if (response.status >= 400) throw problemOf(response.status, (await response.text()).trim(), place)
       return { status: response.status, headers: new Map(response.headers) }
     })
   }
@@ -151,11 +153,11 @@ const inUse = () =>
   new Problem('upload-in-use', 'Something is being made of this upload.', { headers: { 'retry-after': '5' } })
 
 /** Turns the library's error into a problem. */
-function problemOf(status: number, text: string): Problem {
+function problemOf(status: number, text: string, { absent }: UploadPlace): Problem {
   switch (status) {
     case 404:
     case 410:
-      return new Problem('not-found', 'There is no upload with this id.')
+      return new Problem('not-found', absent)
     case 409:
       return new Problem('upload-offset', 'Upload-Offset is not where this upload ends.')
     case 413:

@@ -92,7 +92,7 @@ export function createReceiver({ files, uploads, limits, repository, claim }: Re
     let used = false
     try {
       await check(upload.size)
-      const content = await files.adopt(upload.path).catch(error => {
+      const content = await files.adopt(await upload.path()).catch(error => {
         throw toStoreUnavailable(error)
       })
       const properties = Buffer.isBuffer(request.body) ? request.body.toString() : undefined

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type BucketPlace, placeText } from '../../config/files-place.ts'
+import { createBucketClient } from '../../files/bucket-client.ts'
+import type { CountRequest } from '../../files/bucket-requests.ts'
+import { Problem } from '../../http/problems.ts'
+import { FilesUnavailable } from '../../lib/errors.ts'
+import { createFairQueue, nobody } from '../../lib/fair-queue.ts'
+import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
+import { freeIn, makeUnpacked, written } from './folder.ts'
+import { type Info, isUploadId, type UploadPlace } from './place.ts'
+
+/** Size of a piece in bytes. All but the last have it, so that an upload has few objects however it is sent. */
+const pieceSize = 8 * 1024 * 1024
+/** Number of requests of an event loop that have memory for a piece, and those of one eperson. */
+const requests = createFairQueue({ max: 8, maxOfOne: 6, maxWaiting: 200, maxWait: 20_000 })
+/** Time in ms between two looks for expired uploads by the housekeeping of a node, which cost requests. */
+const lookInterval = 10 * 60_000
+/** Maximum size of `info.json` in bytes. */
+const maxInfo = 64 * 1024
+
+interface Piece {
+  readonly key: string
+  /** Places in the upload of its first byte, and of the one after its last. */
+  readonly start: number
+  readonly end: number
+}
+
+interface Options extends Pick<UploadPlace, 'absent' | 'local' | 'patience'> {
+  /** Number of bytes of the local disk that copies of uploads leave free. */
+  readonly spare: number
+}
+
+/**
+ * Uploads in a bucket: `uploads/<id>/info.json`, the pieces `uploads/<id>/<start>.<random>`, and objects that say
+ * who uses what. A piece never changes. One that isn't full is written again, longer, with what arrives next, and
+ * removed after that; pieces may overlap, since requests for one upload send the same bytes for the same place.
+ */
+export function openBucketOfUploads(
+  place: BucketPlace,
+  count: CountRequest,
+  { spare, ...options }: Options,
+): UploadPlace {
+  const client = createBucketClient(place, count)
+  const root = `${place.prefix}uploads/`
+  const infoOf = (id: string) => `${root}${id}/info.json`
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  /** The objects below a key, with the time of the last change. */
+  async function objectsIn(prefix: string) {
+    const objects: { readonly key: string; readonly size: number; readonly modified: number }[] = []
+    for await (const page of client.list(prefix)) objects.push(...page)
+    return objects
+  }
+  async function stateOf(id: string, objects?: Awaited<ReturnType<typeof objectsIn>>) {
+    const found = objects ?? (await objectsIn(`${root}${id}/`))
+    const pieces = found.flatMap(({ key, size }): Piece[] => {
+      const start = /\/(\d{15})\.[\w-]+$/.exec(key)?.[1]
+      return start === undefined ? [] : [{ key, start: Number(start), end: Number(start) + size }]
+    })
+    const chain: Piece[] = []
+    let offset = 0
+    for (const piece of pieces.toSorted((one, other) => one.start - other.start || other.end - one.end))
+      if (piece.start <= offset && piece.end > offset) {
+        chain.push(piece)
+        offset = piece.end
+      }
+    const kept = found.filter(({ key }) => key === infoOf(id) || pieces.some(piece => piece.key === key))
+    const changed = new Date(Math.max(0, ...kept.map(({ modified }) => modified)))
+    return { pieces, chain, offset, changed }
+  }
+  async function find(id: string, objects?: Awaited<ReturnType<typeof objectsIn>>) {
+    if (!isUploadId(id)) return undefined
+    const info = await client.read(infoOf(id), { start: 0, end: maxInfo - 1 })
+    if (!info) return undefined
+    const { offset, changed } = await stateOf(id, objects)
+    return { ...(JSON.parse(info.bytes.toString()) as Info), id, offset, changed }
+  }
+  /** The objects of all uploads, by id. */
+  async function all() {
+    const objects = (await objectsIn(root)).map(one => ({
+      ...one,
+      id: one.key.slice(root.length).split('/', 1)[0],
+    }))
+    return Map.groupBy(objects, ({ id = '' }) => id)
+  }
+  async function remove(id: string): Promise<void> {
+    // Without it, the upload is gone.
+    await client.remove([infoOf(id)])
+    await client.remove((await objectsIn(`${root}${id}/`)).map(({ key }) => key))
+  }
+
+  const hold: UploadPlace['hold'] = async (name, silence, insists = false) => {
+    const path = `${root}${name}`
+    const wanted = `${path}-wanted`
+    /** @param now by the clock of the bucket, unless there is no object of one's own yet */
+    const isHeldBy = (one: { readonly key: string; readonly modified: number }, now: number) =>
+      Math.abs(now - one.modified) <= silence && !isLeftOver(one.key)
+    const isHeld = async (own: string) => {
+      const found = await objectsIn(`${path}.`)
+      const now = found.find(({ key }) => key === own)?.modified ?? Date.now()
+      const others = found.filter(({ key }) => key !== own)
+      if (others.some(one => isHeldBy(one, now))) return true
+      if (own !== '') await client.remove(others.map(({ key }) => key))
+      return false
+    }
+    const refuse = async () => {
+      if (insists) await client.put(wanted, new Uint8Array())
+      return 'held' as const
+    }
+    if (await isHeld('')) return refuse()
+    const own = `${path}.${randomUUID()}.${processIdInName()}`
+    await client.put(own, new Uint8Array())
+    const release = () => client.remove([own])
+    // Of two that have put one, the one that looks last sees the other's.
+    if (await isHeld(own)) return release().then(refuse)
+    const [id = ''] = name.split('/')
+    if (isUploadId(id) && (await client.size(infoOf(id))) === undefined) return release().then(() => 'gone')
+    if (insists) await client.remove([wanted])
+    return {
+      beat: async () => {
+        if ((await client.size(own)) === undefined) return true
+        await client.put(own, new Uint8Array())
+        return (await client.size(wanted)) !== undefined
+      },
+      release,
+    }
+  }
+
+  return {
+    ...options,
+    ...{ beat: 2_000, find, hold, remove },
+    add: (id, info) => client.put(infoOf(id), Buffer.from(JSON.stringify(info))),
+    list: async () => {
+      const found = [...(await all())].map(([id, objects]) => find(id, objects))
+      return (await Promise.all(found)).filter(one => one !== undefined)
+    },
+    renew: async id => {
+      const info = await client.read(infoOf(id), { start: 0, end: maxInfo - 1 })
+      if (info) await client.put(infoOf(id), info.bytes)
+    },
+    free: async () => Number.POSITIVE_INFINITY,
+    append: async (id, offset, arriving, eperson) => {
+      const leave = await requests.enter({ ...nobody, network: eperson })
+      try {
+        const before = await stateOf(id)
+        if (before.offset !== offset)
+          throw new Problem(
+            'upload-offset',
+            'Another request has sent more of this upload. Ask where it ends.',
+          )
+        const last = before.chain.at(-1)
+        const isFull = !last || last.end - last.start >= pieceSize
+        const buffer = Buffer.allocUnsafeSlow(pieceSize)
+        let start = isFull ? offset : last.start
+        let filled = isFull ? 0 : await readInto(buffer, last, last.start)
+        let end = offset
+        const added: string[] = []
+        const flush = async () => {
+          const key = `${root}${id}/${String(start).padStart(15, '0')}.${randomUUID()}`
+          await client.put(key, buffer.subarray(0, filled))
+          added.push(key)
+          start += filled
+          end = start
+          filled = 0
+        }
+        for await (const piece of arriving)
+          for (let at = 0; at < piece.length; ) {
+            const copied = piece.copy(buffer, filled, at)
+            at += copied
+            filled += copied
+            if (filled === pieceSize) await flush()
+          }
+        if (start + filled > end) await flush()
+        const used = new Set(before.chain.map(({ key }) => key))
+        if (!isFull && added.length > 0) used.delete(last.key)
+        const unused = before.pieces.filter(({ key }) => !used.has(key)).map(({ key }) => key)
+        return { end, undo: () => client.remove(added), settle: () => client.remove(unused) }
+      } finally {
+        leave()
+      }
+    },
+    fetch: async ({ id, size }) => {
+      if ((await freeIn(options.local)) - size < spare)
+        throw new FilesUnavailable('the disk of CARREL_DATA has no room for a copy of the upload')
+      const folder = await makeUnpacked(options.local)
+      const path = join(folder, 'data')
+      const dispose = () => rm(folder, { recursive: true, force: true })
+      try {
+        const file = await written(() => open(path, 'wx', 0o600))
+        try {
+          const buffer = Buffer.allocUnsafeSlow(pieceSize)
+          let at = 0
+          for (const piece of (await stateOf(id)).chain) {
+            const length = await readInto(buffer, piece, at)
+            await written(() => file.writev([buffer.subarray(0, length)], at))
+            at += length
+          }
+          if (at !== size) throw new FilesUnavailable(`${placeText(place)}: the upload ${id} is not whole`)
+        } finally {
+          await file.close()
+        }
+        return { path, dispose }
+      } catch (error) {
+        await dispose()
+        throw error
+      }
+    },
+    clear: async (lifetime, now) => {
+      if (performance.now() - lookedAt < lookInterval) return
+      lookedAt = performance.now()
+      for (const [id, objects] of await all()) {
+        if (now - Math.max(...objects.map(({ modified }) => modified)) <= lifetime) continue
+        if (!isUploadId(id)) await client.remove(objects.map(({ key }) => key))
+        else if ((await hold(`${id}/held`, options.patience)) !== 'held') await remove(id)
+      }
+    },
+  }
+
+  /** Reads a piece from this place of the upload on. @returns the number of bytes */
+  async function readInto(buffer: Buffer, { key, start, end }: Piece, from: number): Promise<number> {
+    const part = await client.read(key, { start: from - start, end: end - start - 1, size: end - start })
+    if (part?.bytes.length !== end - from)
+      throw new FilesUnavailable(`${placeText(place)}: ${key} is gone, or not as long as it was`)
+    return part.bytes.copy(buffer)
+  }
+}
