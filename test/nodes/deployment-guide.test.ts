@@ -73,6 +73,7 @@ test('D1 D3 every command of docs/deployment.md works, but those of systemd and 
           ],
         },
         { at: '[Service]', elsewhere: 'test/products/deploy.test.ts' },
+        { at: 'synchronous_commit', elsewhere: 'test/nodes/failover.test.ts' },
         { at: 'upstream carrel', needs: 'nginx; test/products runs the example in deploy/' },
         {
           at: 'curl -i http://localhost:8088',

@@ -35,6 +35,7 @@ import { type PrimaryAndStandby, startWithStandby } from '../support/service/sta
 /** A primary that ends without a warning, and a standby in its place, which may lack the last commits. */
 
 async function startOnPair(t: TestContext, count: number, flags?: readonly string[]) {
+  if (flags !== undefined) assert.equal(flags.length, 2, path)
   const pair = await startWithStandby(t, flags)
   const nodes = await startNodesAt(t, pair.primary, count)
   const [first] = nodes
