@@ -46,10 +46,13 @@ const cut = async ({ pair }: Scene) => {
   pair.replication.leadTo(undefined)
 }
 
-const failOver = async ({ pair, node, other }: Scene) => {
+/** @param change made on the branch that goes on before the node that saw the other one meets it */
+async function failOver({ pair, node, other }: Scene, change: () => Promise<unknown>): Promise<void> {
   await pair.killPrimary()
   await pair.promote()
-  await leadAll([node, other], pair.standby)
+  await leadAll([other], pair.standby)
+  await change()
+  await leadAll([node], pair.standby)
 }
 
 const statusOf = async (node: NodeOnLine, token: string, entity: string) =>
@@ -69,10 +72,8 @@ test('T6 a group in a group that a failover lost lets nobody read, also when ano
   await cut(scene)
   await include(node, 'Outer', 'Inner')
   assert.equal(await statusOf(node, token, 'outer'), 200)
-  await failOver(scene)
-  for (const one of [node, other]) assert.equal(await statusOf(one, token, 'outer'), 403, 'at once')
-  await include(other, 'Outer', 'Other')
-  for (const one of [node, other]) assert.equal(await statusOf(one, token, 'outer'), 403, 'after a change')
+  await failOver(scene, () => include(other, 'Outer', 'Other'))
+  for (const one of [node, other]) assert.equal(await statusOf(one, token, 'outer'), 403)
 })
 
 test('T6 a membership that a failover lost lets nobody read, also when the stamp of the session is given again', async t => {
@@ -84,13 +85,13 @@ test('T6 a membership that a failover lost lets nobody read, also when the stamp
   await node.storage.people.join('Staff', ruth, commandEvent('group.join'))
   assert.equal(await statusOf(node, token, 'staff'), 200)
   const stamp = Number(await stampOn(pair.primary))
-  await failOver(scene)
-  for (const one of [node, other]) assert.equal(await statusOf(one, token, 'staff'), 403, 'at once')
-  // As many changes as it takes.
-  await runSql(asSuperuser(pair.standby), `SELECT setval('carrel.stamp', ${stamp - 1})`)
-  await other.storage.people.join('Other', ruth, commandEvent('group.join'))
-  assert.equal(Number(await stampOn(pair.standby)), stamp)
-  for (const one of [node, other]) assert.equal(await statusOf(one, token, 'staff'), 403, 'after a change')
+  await failOver(scene, async () => {
+    // As many changes as it takes for the same stamp, unless no stamp is given twice.
+    const next = `SELECT setval('carrel.stamp', greatest(nextval('carrel.stamp'), ${stamp - 1}))`
+    await runSql(asSuperuser(pair.standby), next)
+    await other.storage.people.join('Other', ruth, commandEvent('group.join'))
+  })
+  for (const one of [node, other]) assert.equal(await statusOf(one, token, 'staff'), 403)
 })
 
 test('Q11 readers of an item that a failover lost see no item that is added afterwards for others', async t => {
@@ -100,10 +101,10 @@ test('Q11 readers of an item that a failover lost see no item that is added afte
   await cut(scene)
   await addItem(node, { identifier: 'lost', readers: membersOf('Inner') })
   assert.deepEqual(await identifiersOf(node, token), ['lost', 'open'])
-  await failOver(scene)
-  for (const one of [node, other]) assert.deepEqual(await identifiersOf(one, token), ['open'])
-  await addItem(other, { identifier: 'secret', readers: membersOf('Other') })
-  await addItem(other, { identifier: 'for all' })
+  await failOver(scene, async () => {
+    await addItem(other, { identifier: 'secret', readers: membersOf('Other') })
+    await addItem(other, { identifier: 'for all' })
+  })
   for (const one of [node, other])
     for (const caller of [token, undefined])
       assert.deepEqual(await identifiersOf(one, caller), ['for all', 'open'])
@@ -114,8 +115,7 @@ test('T7 a secret that a failover lost signs no token that is accepted, and the 
   const { node, other, token } = scene
   await cut(scene)
   await node.storage.secrets.rotate(commandEvent('secret.rotate'))
-  await failOver(scene)
-  await other.storage.secrets.rotate(commandEvent('secret.rotate'))
+  await failOver(scene, () => other.storage.secrets.rotate(commandEvent('secret.rotate')))
   for (const issuer of [node, other]) {
     const issued = await quickLogin(issuer, ruth)
     for (const one of [node, other])
@@ -132,7 +132,7 @@ test('Q1 an import that a failover lost is neither shown nor revised, and every 
   await node.addRecords('letters', 'id', records('old', 50))
   await cut(scene)
   await node.addRecords('letters', 'id', records('lost', 60))
-  await node.addRecords('only here', 'id', records('lost', 5))
+  await node.addRecords('only-here', 'id', records('lost', 5))
   const orders = [[{ field: 'id' }], [{ field: 'text', order: 'desc' }], [{ field: 'text' }]]
   const readAll = (from: NodeOnLine) =>
     Promise.all(
@@ -145,14 +145,17 @@ test('Q1 an import that a failover lost is neither shown nor revised, and every 
       }),
     )
   await readAll(node)
-  await failOver(scene)
+  // As many changes of the list as were lost.
+  await failOver(scene, async () => {
+    for (const name of ['other', 'another']) await other.addRecords(name, 'id', [{ id: 1 }])
+  })
   const seen = await readAll(node)
   assert.deepEqual(seen, await readAll(other))
   for (const { status, total, text } of seen) {
     assert.deepEqual([status, total], [200, '50'])
     assert.doesNotMatch(text, /lost/)
   }
-  assert.equal((await ask(node, listPath('only here'))).status, 404)
+  assert.equal((await ask(node, listPath('only-here'))).status, 404)
   await other.addRecords('letters', 'id', records('new', 40))
   assert.deepEqual(await readAll(node), await readAll(other))
 })
