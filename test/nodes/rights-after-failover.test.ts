@@ -4,9 +4,10 @@ import { commandEvent } from '../../src/cli/store.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { addItem, membersOf } from '../support/data/repository.ts'
 import { runSql } from '../support/service/databases.ts'
-import { leadAll, type NodeOnLine, startNodesAt } from '../support/service/failing-over.ts'
+import { leadAll, type NodeOnLine, startNodesAt, untilReady } from '../support/service/failing-over.ts'
 import { ask, bearer, quickLogin } from '../support/service/nodes.ts'
 import { asSuperuser, type PrimaryAndStandby, startWithStandby } from '../support/service/standby.ts'
+import { until } from '../support/service/waiting.ts'
 
 /**
  * A failover that lost a right. Counters and stamps of the lost branch are given again, for something else, so
@@ -23,22 +24,16 @@ interface Scene {
   readonly other: NodeOnLine
   /** A token for Ruth, who is a member of `Inner`. */
   readonly token: string
-  group(name: string): string
 }
 
 async function startScene(t: TestContext): Promise<Scene> {
   const pair = await startWithStandby(t)
   const [node, other] = await startNodesAt(t, pair.primary, 2)
   assert.ok(node && other)
-  const groups = await node.storage.people.ensureGroups(['Outer', 'Inner', 'Other', 'Staff'])
+  await node.storage.people.ensureGroups(['Inner', 'Other', 'Staff'])
   await node.addEperson(ruth, { groups: ['Inner'], password: null })
-  for (const name of ['Outer', 'Staff'])
-    await node.addRecords(name.toLowerCase(), 'id', [{ id: 1 }], `group:${name}`)
-  return {
-    ...{ pair, node, other },
-    token: await quickLogin(node, ruth),
-    group: name => groups.find(one => one.name === name)?.uuid ?? '',
-  }
+  await node.addRecords('staff', 'id', [{ id: 1 }], 'group:Staff')
+  return { pair, node, other, token: await quickLogin(node, ruth) }
 }
 
 const cut = async ({ pair }: Scene) => {
@@ -64,18 +59,6 @@ const identifiersOf = async (node: NodeOnLine, token?: string) => {
   return (JSON.parse(text) as { identifier: string }[]).map(({ identifier }) => identifier).toSorted()
 }
 
-test('T6 a group in a group that a failover lost lets nobody read, also when another one is added', async t => {
-  const scene = await startScene(t)
-  const { node, other, token, group } = scene
-  const include = (from: NodeOnLine, outer: string, inner: string) =>
-    from.storage.people.setSubgroup(true, group(outer), group(inner), commandEvent('group.include'))
-  await cut(scene)
-  await include(node, 'Outer', 'Inner')
-  assert.equal(await statusOf(node, token, 'outer'), 200)
-  await failOver(scene, () => include(other, 'Outer', 'Other'))
-  for (const one of [node, other]) assert.equal(await statusOf(one, token, 'outer'), 403)
-})
-
 test('T6 a membership that a failover lost lets nobody read, also when the stamp of the session is given again', async t => {
   const scene = await startScene(t)
   const { pair, node, other, token } = scene
@@ -86,9 +69,8 @@ test('T6 a membership that a failover lost lets nobody read, also when the stamp
   assert.equal(await statusOf(node, token, 'staff'), 200)
   const stamp = Number(await stampOn(pair.primary))
   await failOver(scene, async () => {
-    // As many changes as it takes for the same stamp, unless no stamp is given twice.
-    const next = `SELECT setval('carrel.stamp', greatest(nextval('carrel.stamp'), ${stamp - 1}))`
-    await runSql(asSuperuser(pair.standby), next)
+    // As after a lost branch with so many changes that the sequence, which a crash moves forward, lies behind.
+    await runSql(asSuperuser(pair.standby), `SELECT setval('carrel.stamp', ${stamp - 1})`)
     await other.storage.people.join('Other', ruth, commandEvent('group.join'))
   })
   for (const one of [node, other]) assert.equal(await statusOf(one, token, 'staff'), 403)
@@ -113,9 +95,22 @@ test('Q11 readers of an item that a failover lost see no item that is added afte
 test('T7 a secret that a failover lost signs no token that is accepted, and the others sign on', async t => {
   const scene = await startScene(t)
   const { node, other, token } = scene
+  /** Rotates the secret, and waits until the node signs with the new one. */
+  const rotate = async (from: NodeOnLine) => {
+    const [before] = from.storage.secrets.current()
+    await from.storage.secrets.rotate(commandEvent('secret.rotate'))
+    await until(
+      'a node that signs with the new secret',
+      async () => {
+        await untilReady(from)
+        return from.storage.secrets.current()[0]
+      },
+      secret => secret !== before,
+    )
+  }
   await cut(scene)
-  await node.storage.secrets.rotate(commandEvent('secret.rotate'))
-  await failOver(scene, () => other.storage.secrets.rotate(commandEvent('secret.rotate')))
+  await rotate(node)
+  await failOver(scene, () => rotate(other))
   for (const issuer of [node, other]) {
     const issued = await quickLogin(issuer, ruth)
     for (const one of [node, other])
