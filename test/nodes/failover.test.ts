@@ -76,7 +76,7 @@ const logOut = async (node: NodeOnLine, token: string) =>
     headers: { ...(await csrfPairOf(node)), ...bearer(token) },
   })
 
-test('D19 R1 R8 after a failover that lost the last commits, three nodes that go on lose nothing of the branch that goes on, and show nothing of the other', async t => {
+test('D20 R1 R8 after a failover that lost the last commits, three nodes that go on lose nothing of the branch that goes on, and show nothing of the other', async t => {
   const { pair, nodes, token } = await startOnPair(t, 3)
   const writers = startWriters(nodes, token)
   await writers.untilEachHas(5)
@@ -92,7 +92,7 @@ test('D19 R1 R8 after a failover that lost the last commits, three nodes that go
   await writers.endAndCompare()
 })
 
-test('D19 R4 a node that goes on shows what a node shows that starts afresh, and both write every record', async t => {
+test('D20 R4 a node that goes on shows what a node shows that starts afresh, and both write every record', async t => {
   const { pair, nodes, first, token } = await startOnPair(t, 1)
   await addAll(first, token, 'I-001', [1])
   await cut(pair)
@@ -174,7 +174,7 @@ test('Q35 Q37 Q39 snapshots and places in the feed of changes that were given on
     assert.notEqual(event.event, undefined, `a change on the stream of the lost branch: ${event.data}`)
 })
 
-test('T4 D19 a node that is led back to the old primary answers nothing from it', async t => {
+test('T4 D20 a node that is led back to the old primary answers nothing from it', async t => {
   const { pair, nodes, first, other, token } = await startOnPair(t, 2)
   await first.addEperson('ruth@example.org', { password: null })
   const ruth = await quickLogin(first, 'ruth@example.org')
@@ -197,7 +197,7 @@ test('T4 D19 a node that is led back to the old primary answers nothing from it'
   await addAll(other, token, 'I-001', [3])
 })
 
-test('T4 R1 D19 a node that is led to a standby answers nothing until it is promoted', async t => {
+test('T4 R1 D20 a node that is led to a standby answers nothing until it is promoted', async t => {
   const { pair, nodes, first, token } = await startOnPair(t, 1)
   await cut(pair)
   await addAll(first, token, 'I-001', [1])

@@ -13,7 +13,15 @@ import {
   startWriters,
   untilReady,
 } from '../support/service/failing-over.ts'
-import { ask, assertUnavailable, bearer, isAccepted, quickLogin, startNodes, times } from '../support/service/nodes.ts'
+import {
+  ask,
+  assertUnavailable,
+  bearer,
+  isAccepted,
+  quickLogin,
+  startNodes,
+  times,
+} from '../support/service/nodes.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { type Copy, startRestorable } from '../support/service/standby.ts'
 
@@ -47,13 +55,13 @@ async function writeOver(
   await writers.endAndCompare()
 }
 
-test('D19 R1 R8 after a recovery to a point in time, three nodes that go on lose nothing written since, and show nothing that it undid', t =>
+test('D20 R1 R8 after a recovery to a point in time, three nodes that go on lose nothing written since, and show nothing that it undid', t =>
   writeOver(t, async ({ restorePoint }, base) => {
     const point = await restorePoint()
     return () => base.recoverTo(point)
   }))
 
-test('D19 R1 R8 after an older copy of the data folder was put in its place, three nodes that go on lose nothing written since, and show nothing that it undid', t =>
+test('D20 R1 R8 after an older copy of the data folder was put in its place, three nodes that go on lose nothing written since, and show nothing that it undid', t =>
   writeOver(t, async ({ snapshot }) => {
     const copied = await snapshot()
     return () => copied.putBack()
@@ -74,7 +82,7 @@ async function assertGoesOn(
     assert.deepEqual(await logOf(node, key), [...log, ...nodes.map((_, by) => 1_000 + by)], `node ${at}`)
 }
 
-test('D5 D8 D19 nodes answer 503 when a backup is restored into their database, until they are started again', async t => {
+test('D5 D8 D20 nodes answer 503 when a backup is restored into their database, until they are started again', async t => {
   const { nodes, url } = await startNodes(t, 2)
   const [first] = nodes
   assert.ok(first)
@@ -101,7 +109,7 @@ test('D5 D8 D19 nodes answer 503 when a backup is restored into their database, 
   await assertGoesOn(started, await quickLogin(started[0] as Service, 'root@example.org'), 'I-001', [0, 1])
 })
 
-test('D19 R1 R8 nodes go on when an older copy of their database takes its name on the same server', async t => {
+test('D20 R1 R8 nodes go on when an older copy of their database takes its name on the same server', async t => {
   const { nodes, url } = await startNodes(t, 2)
   const [first] = nodes
   assert.ok(first)
