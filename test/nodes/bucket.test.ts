@@ -197,6 +197,30 @@ for (const kind of ['folder', 'bucket'] as const)
     )
   })
 
+test('UP5 a file that is made of an upload is there and acknowledged, though the bucket removes nothing then', async t => {
+  const bucket = await startBucket(t)
+  const { dataFolder } = await newDatabase(t, {})
+  const service = await startService(t, { dataFolder, env: bucketSettings(bucket) })
+  await service.addEperson(librarian, { admin: true })
+  const client = service.client()
+  await client.login(librarian)
+  const { bundle } = await newItem(client)
+  const begun = await client.post('/api/uploads', 'abc', {
+    ...{ ...tus, 'upload-length': '3', 'upload-metadata': `filename ${btoa('a')}` },
+    'content-type': 'application/offset+octet-stream',
+  })
+  const id = begun.headers.get('location')?.split('/').at(-1)
+  assert.equal(begun.status, 201)
+  const isRemoval = ({ method, path }: { readonly method: string; readonly path: string }) =>
+    method === 'DELETE' && path.includes('/uploads/')
+  bucket.line.fault = seen => (isRemoval(seen) ? { status: 403 } : undefined)
+  const made = await client.post(`/api/core/bundles/${bundle}/bitstreams?upload=${id}`)
+  assert.equal(made.status, 201, await made.clone().text())
+  assert.ok(bucket.line.requests.some(isRemoval))
+  const { uuid } = (await made.json()) as { uuid: string }
+  assert.equal(await (await client.get(`/api/core/bitstreams/${uuid}/content`)).text(), 'abc')
+})
+
 test('UP5 without a place that nodes share, a node says that an upload may be on another one, and what would be right', async t => {
   const { dataFolder, url } = await newDatabase(t, {})
   const first = await startService(t, { dataFolder })

@@ -25,6 +25,7 @@ interface Piece {
   /** Places in the upload of its first byte, and of the one after its last. */
   readonly start: number
   readonly end: number
+  readonly modified: number
 }
 
 interface Options extends Pick<UploadPlace, 'absent' | 'local' | 'patience'> {
@@ -55,9 +56,9 @@ export function openBucketOfUploads(
   }
   async function stateOf(id: string, objects?: Awaited<ReturnType<typeof objectsIn>>) {
     const found = objects ?? (await objectsIn(`${root}${id}/`))
-    const pieces = found.flatMap(({ key, size }): Piece[] => {
+    const pieces = found.flatMap(({ key, size, modified }): Piece[] => {
       const start = /\/(\d{15})\.[\w-]+$/.exec(key)?.[1]
-      return start === undefined ? [] : [{ key, start: Number(start), end: Number(start) + size }]
+      return start === undefined ? [] : [{ key, start: Number(start), end: Number(start) + size, modified }]
     })
     const chain: Piece[] = []
     let offset = 0
@@ -66,9 +67,8 @@ export function openBucketOfUploads(
         chain.push(piece)
         offset = piece.end
       }
-    const kept = found.filter(({ key }) => key === infoOf(id) || pieces.some(piece => piece.key === key))
-    const changed = new Date(Math.max(0, ...kept.map(({ modified }) => modified)))
-    return { pieces, chain, offset, changed }
+    const info = found.filter(({ key }) => key === infoOf(id))
+    return { pieces, chain, offset, changed: new Date(latestOf([...info, ...pieces])) }
   }
   async function find(id: string, objects?: Awaited<ReturnType<typeof objectsIn>>) {
     if (!isUploadId(id)) return undefined
@@ -194,7 +194,7 @@ export function openBucketOfUploads(
           let at = 0
           for (const piece of (await stateOf(id)).chain) {
             const length = await readInto(buffer, piece, at)
-            await written(() => file.writev([buffer.subarray(0, length)], at))
+            await written(() => file.writeFile(buffer.subarray(0, length)))
             at += length
           }
           if (at !== size) throw new FilesUnavailable(`${placeText(place)}: the upload ${id} is not whole`)
@@ -211,7 +211,7 @@ export function openBucketOfUploads(
       if (performance.now() - lookedAt < lookInterval) return
       lookedAt = performance.now()
       for (const [id, objects] of await all()) {
-        if (now - Math.max(...objects.map(({ modified }) => modified)) <= lifetime) continue
+        if (now - latestOf(objects) <= lifetime) continue
         if (!isUploadId(id)) await client.remove(objects.map(({ key }) => key))
         else if ((await hold(`${id}/held`, options.patience)) !== 'held') await remove(id)
       }
@@ -226,3 +226,7 @@ export function openBucketOfUploads(
     return part.bytes.copy(buffer)
   }
 }
+
+/** Returns the time of the last change; 0 without objects, of which there may be very many. */
+const latestOf = (objects: readonly { readonly modified: number }[]): number =>
+  objects.reduce((latest, { modified }) => Math.max(latest, modified), 0)

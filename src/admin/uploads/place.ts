@@ -49,7 +49,7 @@ export interface UploadPlace {
   readonly patience: number
   /** Time in ms between two beats of a hold by a request. */
   readonly beat: number
-  /** Says that there is no such upload here, and what that may come from. */
+  /** The message that there is no such upload here, and where it may be instead. */
   readonly absent: string
   add(id: string, info: Info): Promise<void>
   /** @returns undefined if there is no such upload, or it is just being created or removed */
@@ -111,13 +111,10 @@ export const createUploads = (place: UploadPlace): Uploads => ({
       },
       release: async used => {
         clearInterval(beating)
-        await fetched?.then(
-          ({ dispose }) => dispose(),
-          () => {},
-        )
-        if (used) return place.remove(id)
-        await place.renew(id).catch(() => {})
-        await hold.release()
+        // What was made of it may be committed, so nothing fails: the rest expires, and a silent hold ends.
+        await fetched?.then(({ dispose }) => dispose()).catch(() => {})
+        await (used ? place.remove(id) : place.renew(id)).catch(() => {})
+        await hold.release().catch(() => {})
       },
     }
   },

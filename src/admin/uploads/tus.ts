@@ -8,7 +8,7 @@ import { receive } from './receive.ts'
 
 /**
  * The only file that uses the tus library (https://tus.io/protocols/resumable-upload). The library checks
- * headers, versions and offsets; the bytes go from the connection to the disk without its streams, which
+ * headers, versions and offsets; the bytes go from the connection to the place without its streams, which
  * would copy them four times.
  */
 export interface TusRequest {
@@ -107,7 +107,7 @@ export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
       return {
         lock: async () => {
           const context = current()
-          // A new upload has no folder yet, and no other request knows it.
+          // A new upload isn't there yet, and no other request knows it.
           if (context.method === 'POST') return
           const found = await place.find(id)
           if (found?.eperson !== context.eperson) throw ERRORS.FILE_NOT_FOUND
