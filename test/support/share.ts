@@ -26,6 +26,7 @@ const thorough = [
   'contract/{change-feed,cli,copy*,entities-import,import-loss,entities-uploads,every-route,expose*,import-changes,ingest-uploads}',
   'contract/{ldap-throttle,operator,pipelining,processes,query-errors,query-hostile,query-streaming,sso-explain}',
   'contract/{sso-metadata-*,sso-oidc-front-channel,sso-oidc-refused}',
+  'contract/endings-matrix',
   'contract/{json-conditions,kept-versions,passkey-attestation,second-factor*,snapshots,sso-saml-*,store,three-valued,throttle,turns}',
   'items/ingest/unpack',
   'house/{lock-file,old-node,package}',

@@ -68,9 +68,11 @@ export async function enrolTotp(
   return { ...added, code }
 }
 
+/** @param at the origin of the service, which must be able to have passkeys */
 export async function enrolPasskey(
   client: Client,
   given: object,
+  at = origin,
 ): Promise<Added & { readonly device: Authenticator }> {
   const { enrolment, publicKey } = await asked<{ enrolment: string; publicKey: PublicKey }>(
     client,
@@ -78,7 +80,7 @@ export async function enrolPasskey(
     { kind: 'passkey', name: 'My key', ...given },
     201,
   )
-  const device = new Authenticator(origin)
+  const device = new Authenticator(at)
   const added = await asked<Added>(
     client,
     factorsPath,

@@ -1,16 +1,30 @@
 import assert from 'node:assert/strict'
 import { createTickets } from '../../../src/authn/tickets.ts'
-import { createTokens } from '../../../src/authn/tokens.ts'
+import { createTokens, type Tokens } from '../../../src/authn/tokens.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
+import { factorMethods } from '../../../src/model/factors.ts'
 import type { NewSession } from '../../../src/model/sessions.ts'
 import type { Service } from '../service/service.ts'
 
 /** Returns a session that begins now, for logins that tests record directly in the store. */
 export const beginsNow = (): NewSession => ({ begun: Date.now(), expires: Date.now() + 600_000 })
 
+/** Returns the tokens of a service, of which a test may make some that live longer than those over HTTP. */
+export const tokensOf = ({ storage, config }: Service): Tokens =>
+  createTokens({
+    sessions: storage.sessions,
+    clock: storage.clock,
+    config,
+    keyring: storage.secrets.current,
+    loginMethods: [...config.loginMethods, ...factorMethods(config.secondFactor)],
+    tickets: createTickets(storage.identities, storage.clock),
+    mayAct: config.loginOnBehalfOf,
+    measures: { tokenRefused: () => {} },
+  })
+
 /** Logs in through the store alone, whatever the password is. @returns the token of the session */
-export async function sessionLogin({ storage, config }: Service, email: string): Promise<string> {
-  const { people, sessions, clock, identities, secrets } = storage
+export async function sessionLogin(service: Service, email: string): Promise<string> {
+  const { people, sessions } = service.storage
   const known = await people.credentials(email)
   assert.ok(known)
   const { uuid, passwordStamp } = known
@@ -18,17 +32,7 @@ export async function sessionLogin({ storage, config }: Service, email: string):
   const event = { ...commandEvent('login'), eperson: uuid, method: 'command-line' }
   const begun = await sessions.begin(login, event)
   assert.ok(begun)
-  const tokens = createTokens({
-    sessions,
-    clock,
-    config,
-    keyring: secrets.current,
-    loginMethods: [],
-    tickets: createTickets(identities, clock),
-    mayAct: false,
-    measures: { tokenRefused: () => {} },
-  })
-  return tokens.mint('login', { ...begun, method: 'command-line', sg: [] }, 600)
+  return tokensOf(service).mint('login', { ...begun, method: 'command-line', sg: [] }, 600)
 }
 
 /** Returns the start of the session of a login token, which is the session's id. */
