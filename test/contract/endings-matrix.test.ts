@@ -180,13 +180,13 @@ const endings = {
     fates: { ...loggedOut, program: 'ended' },
   },
   'a reset of the second factors': {
-    rule: 'L17',
+    rule: 'L17 V2',
     event: 'factor.reset',
     end: (w, person) => {
       const proof = { recovery: w.root.codes.pop() }
       return done(sendJson(w.root.own, `${pathOf(person)}/factors/reset`, { proof }))
     },
-    fates: { ...loggedOut, program: 'ended', account: 'ended' },
+    fates: all('ended'),
   },
   'the removal of the last factor, where everybody must have one,': {
     rule: 'L17',
