@@ -14,10 +14,17 @@ export interface StoreFacts {
   readonly heldVersions: number | null
   /** Time when the signing secret was made, in ms since 1970; null: unknown. */
   readonly secretMade: number | null
+  /** Enabled epersons with an access token and no second factor, by address; null: its schema is older. */
+  readonly tokensWithoutFactor: readonly TokenHolder[] | null
   /** True if it has bitstreams; false if its schema is not this Carrel's. */
   readonly hasFiles: boolean
   /** null: the embedded store. */
   readonly server: ServerFacts | null
+}
+
+export interface TokenHolder {
+  readonly email: string
+  readonly isAdministrator: boolean
 }
 
 /** Number of newest events that are searched for a backup. */
@@ -35,6 +42,8 @@ export interface ServerFacts {
   /** Settings with which a commit may be acknowledged before it is on disk. */
   readonly unsafeSettings: readonly string[]
   readonly isEncrypted: boolean
+  /** Number of standbys for which no commit waits, so that they may lack the last ones (D20). */
+  readonly standbysBehind: number
   /** null: none is configured. */
   readonly replica: ReplicaFacts | null
 }

@@ -99,6 +99,25 @@ test('D8 doctor counts an administrator in a group inside of the administrators,
   assert.deepEqual(await counted(), ['warning: there is no enabled administrator'])
 })
 
+test('D8 L17 doctor lists access tokens of those who lack the factor that the setting demands', async t => {
+  const service = await startService(t)
+  await service.addEperson('ruth@example.org', { admin: true })
+  await service.addEperson('reader@example.org')
+  await service.stop()
+  const { dataFolder } = service
+  const listed = (setting: string) => findings(dataFolder, 'access tokens', { CARREL_SECOND_FACTOR: setting })
+  assert.deepEqual(await listed('everybody'), [])
+  for (const email of ['ruth@example.org', 'reader@example.org']) {
+    const { code, stderr } = await carrel(dataFolder, ['access-token', 'add', email, '--name', 'nightly'])
+    assert.equal(code, 0, stderr)
+  }
+  const said = (setting: string, names: string) =>
+    `note: access tokens from before CARREL_SECOND_FACTOR=${setting} go on, though no second factor is enrolled: ${names}`
+  assert.deepEqual(await listed('optional'), [])
+  assert.deepEqual(await listed('administrators'), [said('administrators', 'ruth@example.org')])
+  assert.deepEqual(await listed('everybody'), [said('everybody', 'reader@example.org, ruth@example.org')])
+})
+
 test('D8 doctor reads the newest backup and the newest event from the audit trail', async t => {
   const dataFolder = await store(t)
   assert.match((await findings(dataFolder, 'backup')).join(), /^note: no backup is known/)

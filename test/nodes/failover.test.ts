@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { StoreUnavailable } from '../../src/lib/errors.ts'
 import { changesOf } from '../../src/storage/columns/changed-entities.ts'
+import { inspectStore } from '../../src/storage/postgres/inspect.ts'
 import { examplesIn } from '../support/clients/document.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { feedPath, streamOf } from '../support/data/changes.ts'
@@ -30,7 +31,7 @@ import {
   times,
 } from '../support/service/nodes.ts'
 import { temporaryFolder } from '../support/service/service.ts'
-import { type PrimaryAndStandby, startWithStandby } from '../support/service/standby.ts'
+import { type PrimaryAndStandby, startWithStandby, storeAt } from '../support/service/standby.ts'
 
 /** A primary that ends without a warning, and a standby in its place, which may lack the last commits. */
 
@@ -251,6 +252,15 @@ test('T4 with the settings that the guide shows, no token is accepted after a fa
   for (const [at, node] of nodes.entries())
     for (const token of ended)
       assert.equal(await isAccepted(node, token), false, `node ${at} accepts a token that was revoked`)
+})
+
+test('D8 D20 doctor counts a standby for which no commit waits, and none with the settings that the guide shows', async t => {
+  const behind = async (flags?: readonly string[]) => {
+    const { pair } = await startOnPair(t, 1, flags)
+    await pair.caughtUp()
+    return (await inspectStore(storeAt(pair.primary), null)).server?.standbysBehind
+  }
+  assert.deepEqual([await behind(), await behind(documented)], [1, 0])
 })
 
 test('T4 E2 with the settings that the guide shows, a logout is not acknowledged while no standby has it', async t => {

@@ -627,6 +627,7 @@ export const administration = {
     backup: { en: 'backup', de: 'Sicherung' },
     'audit trail': { en: 'audit trail', de: 'Protokoll' },
     snapshots: { en: 'snapshots', de: 'Schnappschüsse' },
+    'access tokens': { en: 'access tokens', de: 'Zugriffstoken' },
     load: { en: 'load', de: 'Last' },
   },
   /** Sentences of `carrel doctor`, and what they are made of. The English ones are how they are recognized. */
@@ -1075,6 +1076,23 @@ export const administration = {
     'the server has {0}: what was acknowledged may be lost when it fails': {
       en: 'the server has {0}: what was acknowledged may be lost when it fails',
       de: 'Der Server hat {0}: Bestätigtes kann verloren gehen, wenn er ausfällt',
+    },
+    'no commit waits for {0}: one that takes over may lack the last changes, and tokens revoked by them are good again':
+      {
+        en: 'no commit waits for {0}: one that takes over may lack the last changes, and tokens revoked by them are good again',
+        de: 'Kein Commit wartet auf {0}: Einem, der übernimmt, können die letzten Änderungen fehlen, und von ihnen widerrufene Token gelten wieder',
+      },
+    'set synchronous_standby_names, unless none is ever promoted (docs/deployment.md)': {
+      en: 'set synchronous_standby_names, unless none is ever promoted (docs/deployment.md)',
+      de: 'Setzen Sie synchronous_standby_names, wenn je einer übernehmen soll (docs/deployment.md).',
+    },
+    'access tokens from before CARREL_SECOND_FACTOR={0} go on, though no second factor is enrolled: {1}': {
+      en: 'access tokens from before CARREL_SECOND_FACTOR={0} go on, though no second factor is enrolled: {1}',
+      de: 'Zugriffstoken von vor CARREL_SECOND_FACTOR={0} gelten weiter, obwohl kein zweiter Faktor eingerichtet ist: {1}',
+    },
+    '`carrel access-token list` shows them, and `carrel access-token revoke` ends one': {
+      en: '`carrel access-token list` shows them, and `carrel access-token revoke` ends one',
+      de: '`carrel access-token list` zeigt sie, und `carrel access-token revoke` beendet eines.',
     },
     'set it to on in postgresql.conf': {
       en: 'set it to on in postgresql.conf',

@@ -21,7 +21,7 @@ export const checkDatabase: Check = function* ({ config: { database, workers }, 
 }
 
 function* checkServer(server: ServerFacts, hosts: readonly string[]): Iterable<Finding> {
-  const { version, encoding, unsafeSettings, isEncrypted } = server
+  const { version, encoding, unsafeSettings, isEncrypted, standbysBehind } = server
   const said = `PostgreSQL ${Math.floor(version / 10_000)}, ${encoding}`
   if (version < oldest) yield error(`${said} is too old`, 'use PostgreSQL 14 or newer')
   else if (encoding !== 'UTF8')
@@ -33,6 +33,11 @@ function* checkServer(server: ServerFacts, hosts: readonly string[]): Iterable<F
     yield error(
       `the server has ${unsafeSettings.join(', ')}: what was acknowledged may be lost when it fails`,
       'set it to on in postgresql.conf',
+    )
+  if (standbysBehind > 0)
+    yield warning(
+      `no commit waits for ${quantity(standbysBehind, 'standby')}: one that takes over may lack the last changes, and tokens revoked by them are good again`,
+      'set synchronous_standby_names, unless none is ever promoted (docs/deployment.md)',
     )
   if (!isEncrypted && !hosts.every(isOwnMachine))
     yield warning(

@@ -21,6 +21,7 @@ import {
 import { checkClock, checkLoad } from './machine.ts'
 import { checkHttps, checkOrigins, checkProxies } from './network.ts'
 import {
+  checkAccessTokens,
   checkAdministrator,
   checkBackup,
   checkSchema,
@@ -93,6 +94,7 @@ const checks: readonly Check[] = [
   checkAdministrator,
   checkBackup,
   checkTrail,
+  checkAccessTokens,
   checkSnapshots,
   checkLoad,
 ]

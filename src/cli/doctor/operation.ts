@@ -4,6 +4,7 @@ import { ago, type Check, day, duration, findingsAbout } from './finding.ts'
 
 const administrator = findingsAbout('administrator')
 const sessions = findingsAbout('sessions')
+const accessTokens = findingsAbout('access tokens')
 const backup = findingsAbout('backup')
 const secret = findingsAbout('secret')
 const schema = findingsAbout('schema')
@@ -86,6 +87,24 @@ export const checkSchema: Check = function* ({ store }) {
       'make a backup first',
     )
   else yield schema.ok('the store has the schema of this Carrel')
+}
+
+/** Maximum number of addresses that a finding names. */
+const mostNamed = 5
+
+/** Lists access tokens of epersons who lack the factor that the setting demands: they go on (L17). */
+export const checkAccessTokens: Check = function* ({ config: { secondFactor }, store }) {
+  if (secondFactor !== 'administrators' && secondFactor !== 'everybody') return
+  const found = (store?.tokensWithoutFactor ?? []).filter(
+    ({ isAdministrator }) => secondFactor === 'everybody' || isAdministrator,
+  )
+  const names = found.slice(0, mostNamed).map(({ email }) => email)
+  const more = found.length > names.length ? ` and ${found.length - names.length} more` : ''
+  if (found.length > 0)
+    yield accessTokens.note(
+      `access tokens from before CARREL_SECOND_FACTOR=${secondFactor} go on, though no second factor is enrolled: ${names.join(', ')}${more}`,
+      '`carrel access-token list` shows them, and `carrel access-token revoke` ends one',
+    )
 }
 
 /**

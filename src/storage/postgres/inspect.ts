@@ -65,11 +65,13 @@ async function inspectServer(db: Connection, replicaUrl: string | null): Promise
     encoding: string
     unsafe: string[]
     encrypted: boolean | null
+    standbys: number
   }>(
     `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
        ARRAY(SELECT name || ' = ' || setting FROM pg_settings
          WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off' ORDER BY name) AS unsafe,
-       (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS encrypted`,
+       (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS encrypted,
+       (SELECT count(*) FROM pg_stat_replication WHERE current_setting('synchronous_standby_names') = '') AS standbys`,
   )
   return {
     version: Number(row?.version),
@@ -78,6 +80,7 @@ async function inspectServer(db: Connection, replicaUrl: string | null): Promise
     connectionLimits: await connectionLimits(db),
     unsafeSettings: row?.unsafe ?? [],
     isEncrypted: row?.encrypted ?? false,
+    standbysBehind: row?.standbys ?? 0,
     replica: replicaUrl === null ? null : await inspectReplica(db, replicaUrl),
   }
 }

@@ -1,13 +1,19 @@
 import { administratorGroup } from '../../model/accounts.ts'
-import { type StoreFacts, searchedEvents } from '../inspection.ts'
+import { type StoreFacts, searchedEvents, type TokenHolder } from '../inspection.ts'
 import { below } from './group-tree.ts'
 import { heldSize } from './held-versions.ts'
 import { trail } from './prune-trail.ts'
-import { type Read, row } from './statements.ts'
+import { clock, type Read, row, rows } from './statements.ts'
 
 type Facts = Pick<
   StoreFacts,
-  'administrators' | 'newestEvent' | 'newestBackup' | 'repeatedEvents' | 'heldVersions' | 'hasFiles'
+  | 'administrators'
+  | 'newestEvent'
+  | 'newestBackup'
+  | 'repeatedEvents'
+  | 'heldVersions'
+  | 'tokensWithoutFactor'
+  | 'hasFiles'
 >
 
 /**
@@ -32,8 +38,23 @@ export function* factsOf(isCurrent: boolean): Read<Facts> {
     newestBackup: toTime(backup?.time),
     repeatedEvents: isCurrent ? yield* trail.reads.size() : null,
     heldVersions: isCurrent ? yield* heldSize() : null,
+    tokensWithoutFactor: isCurrent ? yield* tokensWithoutFactor() : null,
     hasFiles: file !== undefined,
   }
+}
+
+function* tokensWithoutFactor(): Read<readonly TokenHolder[]> {
+  const found = yield* rows<{ email: string; administrator: number }>(
+    `${below('SELECT uuid FROM epersongroup WHERE name = $1')} SELECT e.email,
+       CASE WHEN EXISTS (SELECT 1 FROM below JOIN membership m ON m.epersongroup = below.id WHERE m.eperson = e.uuid)
+         THEN 1 ELSE 0 END AS administrator FROM eperson e
+     WHERE e.enabled = 1 AND NOT EXISTS (SELECT 1 FROM factor f WHERE f.eperson = e.uuid) AND EXISTS
+       (SELECT 1 FROM access_token t WHERE t.eperson = e.uuid AND t.password_stamp = e.password_stamp AND t.expires > $2)
+     ORDER BY e.email LIMIT 1000`,
+    administratorGroup,
+    yield* clock(),
+  )
+  return found.map(({ email, administrator }) => ({ email, isAdministrator: administrator === 1 }))
 }
 
 /** @returns ms since 1970; null without a time */

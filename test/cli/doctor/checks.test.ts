@@ -26,6 +26,7 @@ const server: ServerFacts = {
   clockAhead: 20,
   connectionLimits: [{ of: 'server', max: 97, used: 10 }],
   unsafeSettings: [],
+  standbysBehind: 0,
   isEncrypted: false,
   replica: null,
 }
@@ -37,6 +38,7 @@ const store: StoreFacts = {
   newestBackup: now - day,
   repeatedEvents: 0,
   heldVersions: 0,
+  tokensWithoutFactor: [],
   secretMade: now - 30 * day,
   hasFiles: true,
   server: null,
@@ -73,6 +75,8 @@ const troubleWith = (change: Change) =>
   findingsWith(change)
     .filter(({ level }) => level !== 'ok')
     .map(({ level, about, what }) => `${level} ${about}: ${what}`)
+
+const holder = (name: string, isAdministrator: boolean) => ({ email: `${name}@example.edu`, isAdministrator })
 
 const onPostgres = { CARREL_DATABASE_URL: 'postgres://carrel@127.0.0.1/carrel' }
 const withServer = (change: Partial<ServerFacts>, env: Readonly<Record<string, string>> = {}): Change => ({
@@ -249,6 +253,27 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
     /^warning database: PostgreSQL 16, UTF8 can't search for words in tables/,
   ],
   ['another encoding', withServer({ encoding: 'LATIN1' }), /^error database: PostgreSQL 18, LATIN1/],
+  [
+    'a standby for which no commit waits',
+    withServer({ standbysBehind: 1 }),
+    /^warning database: no commit waits for 1 standby: .*revoked/,
+  ],
+  [
+    'access tokens of administrators without the factor that they need',
+    {
+      env: { CARREL_SECOND_FACTOR: 'administrators' },
+      store: { ...store, tokensWithoutFactor: [holder('admin', true), holder('reader', false)] },
+    },
+    /^note access tokens: .*no second factor is enrolled: admin@example\.edu$/,
+  ],
+  [
+    'access tokens of anybody without the factor that everybody needs',
+    {
+      env: { CARREL_SECOND_FACTOR: 'everybody' },
+      store: { ...store, tokensWithoutFactor: Array.from({ length: 7 }, (_, n) => holder(`e${n}`, false)) },
+    },
+    /^note access tokens: .*e3@example\.edu, e4@example\.edu and 2 more$/,
+  ],
   ['no fsync', withServer({ unsafeSettings: ['fsync = off'] }), /^error database: .*fsync = off/],
   [
     'a database across the network in plain text',
