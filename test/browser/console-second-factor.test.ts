@@ -19,6 +19,7 @@ import {
 } from '../support/clients/console.ts'
 import { fillArchive, reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
+import { isAccepted, quickLogin } from '../support/service/nodes.ts'
 import { passwordOf } from '../support/service/service.ts'
 
 /** Opens the console at `localhost`, since an address of numbers can have no passkeys. */
@@ -108,6 +109,8 @@ testOn(
   async t => {
     const { service, open, desk, page } = await openAtName(t, {})
     const agree = await giveAuthenticator(desk)
+    const elsewhere = await quickLogin(service, reader)
+    assert.equal(await isAccepted(service, elsewhere), true)
     await desk.logIn(reader)
     const main = page.getByRole('main')
 
@@ -116,6 +119,7 @@ testOn(
     await button(page, 'Add an authenticator app').press('Enter')
     await cursorIn(dialog(page), page, 'Name')
     await page.keyboard.type('My phone')
+    await dialog(page).getByLabel('End all other sessions').check()
     await dialog(page).getByLabel('Your password').fill('wrong')
     await page.keyboard.press('Enter')
     await dialog(page).getByText('This is not your password.').waitFor()
@@ -147,6 +151,7 @@ testOn(
     await page.keyboard.press('Enter')
     await dialog(page).getByText('They are shown only now').waitFor()
     const codes = await dialog(page).getByRole('listitem').allInnerTexts()
+    assert.equal(await isAccepted(service, elsewhere), false, 'the session elsewhere has ended')
     assert.equal(new Set(codes).size, 10)
     await dialog(page).getByRole('heading', { name: 'Keep your recovery codes' }).waitFor()
     assert.equal(await dialog(page).getByText('Add an authenticator app').count(), 0)

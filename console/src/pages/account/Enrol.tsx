@@ -15,6 +15,7 @@ import {
   begin,
   type Enrolled,
   type Finished,
+  type Finishing,
   finish,
   makePasskey,
   type ProofName,
@@ -38,6 +39,7 @@ interface Parts {
 /** Adds a factor: its name and a proof, then its first use, then the recovery codes of the first factor. */
 export default function Enrol({ onCodes, onDone, ...parts }: Parts): JSX.Element {
   const [begun, setBegun] = useState<Begun>()
+  const [endOthers, setEndOthers] = useState(false)
   const [done, setDone] = useState<Finished>()
   const going = useWork(async () => done && onDone(done))
   if (done?.recoveryCodes)
@@ -46,9 +48,9 @@ export default function Enrol({ onCodes, onDone, ...parts }: Parts): JSX.Element
         <RecoveryCodes codes={done.recoveryCodes} />
       </Step>
     )
-  if (!begun) return <Begin {...parts} onBegun={setBegun} />
+  if (!begun) return <Begin {...parts} endOthers={endOthers} onEndOthers={setEndOthers} onBegun={setBegun} />
   const more = {
-    anonymous: 'ticket' in parts.by,
+    by: 'ticket' in parts.by ? ({ anonymous: true } as const) : { endOtherSessions: endOthers },
     onFinished: (finished: Finished) => {
       if (!finished.recoveryCodes) return onDone(finished)
       onCodes()
@@ -91,11 +93,13 @@ const Step = ({
   </form>
 )
 
-function Begin({
-  kinds,
-  by,
-  onBegun,
-}: Omit<Parts, 'onCodes' | 'onDone'> & { readonly onBegun: (begun: Begun) => void }): JSX.Element {
+interface BeginParts extends Pick<Parts, 'kinds' | 'by'> {
+  readonly endOthers: boolean
+  readonly onEndOthers: (endOthers: boolean) => void
+  readonly onBegun: (begun: Begun) => void
+}
+
+function Begin({ kinds, by, endOthers, onEndOthers, onBegun }: BeginParts): JSX.Element {
   const [kind, setKind] = useState(kinds[0] ?? 'totp')
   const [name, setName] = useState('')
   const [alone, setAlone] = useState(false)
@@ -136,6 +140,11 @@ function Begin({
           {t('factor.alone.do')}
         </Check>
       )}
+      {!byTicket && (
+        <Check checked={endOthers} onChange={onEndOthers}>
+          {t('sessions.end.others')}
+        </Check>
+      )}
       {fields}
     </Step>
   )
@@ -143,15 +152,15 @@ function Begin({
 
 interface FirstUse<Kind> {
   readonly begun: Extract<Begun, { readonly kind: Kind }>
-  readonly anonymous: boolean
+  readonly by: Finishing
   readonly onFinished: (finished: Finished) => void
 }
 
 /** Shows the secret to an authenticator app, and asks for its first code. */
-function FirstCode({ begun, anonymous, onFinished }: FirstUse<'totp'>): JSX.Element {
+function FirstCode({ begun, by, onFinished }: FirstUse<'totp'>): JSX.Element {
   const { fields, answer, why } = useFactor(['totp'], provePasskey)
   const work = useWork(async () =>
-    onFinished(await finish(begun, (await answer()) as { readonly totp: string }, anonymous)),
+    onFinished(await finish(begun, (await answer()) as { readonly totp: string }, by)),
   )
   return (
     <Step
@@ -182,9 +191,9 @@ function FirstCode({ begun, anonymous, onFinished }: FirstUse<'totp'>): JSX.Elem
 const isRefused = (problem: unknown) => problem instanceof CarrelProblem && problem.code === 'factor-refused'
 
 /** Lets the browser make a passkey, at first by itself and then by the button. */
-function NewPasskey({ begun, anonymous, onFinished }: FirstUse<'passkey'>): JSX.Element {
+function NewPasskey({ begun, by, onFinished }: FirstUse<'passkey'>): JSX.Element {
   const work = useWork(async () =>
-    onFinished(await finish(begun, { webauthn: await makePasskey(begun.publicKey) }, anonymous)),
+    onFinished(await finish(begun, { webauthn: await makePasskey(begun.publicKey) }, by)),
   )
   useEffect(() => work.run(), [])
   return (

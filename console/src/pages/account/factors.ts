@@ -61,12 +61,18 @@ export const begin = (wanted: Wanted, right: Right): Promise<Begun> =>
 /** A finished enrolment. The ticket of a login goes on with it. */
 export type Finished = Pick<Schemas['NewFactor'], 'recoveryCodes' | 'ticket'>
 
+/** Who finishes an enrolment: someone who is logging in, or a session, which may end the others of its eperson. */
+export type Finishing = { readonly anonymous: true } | { readonly endOtherSessions: boolean }
+
 /** @param given the first code of an app, or a new passkey */
 export const finish = (
   { enrolment }: Begun,
   given: { readonly totp: string } | { readonly webauthn: object },
-  anonymous: boolean,
-): Promise<Finished> => client.post<Finished>(own, { json: { enrolment, ...given }, anonymous })
+  by: Finishing,
+): Promise<Finished> =>
+  'anonymous' in by
+    ? client.post<Finished>(own, { json: { enrolment, ...given }, ...by })
+    : client.post<Finished>(own, { json: { enrolment, ...given, ...by } })
 
 /** Lets the browser make a passkey. @throws DOMException if the user declines */
 export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<object> {
