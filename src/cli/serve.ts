@@ -11,6 +11,7 @@ import { isLocal } from '../http/same-machine.ts'
 import { MisconfiguredFiles, StoreUnavailable } from '../lib/errors.ts'
 import { holdFile } from '../lib/held-file.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
+import { systemReason } from '../lib/system-errors.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
@@ -92,10 +93,11 @@ async function checkFiles({ repository }: Storage, { files: place }: Config): Pr
   const late = delay(patienceWithFiles, new StoreUnavailable(`${files.place} does not answer yet`))
   const fault = await Promise.race([files.require().catch((error: unknown) => error), late])
   if (fault === undefined) return
-  if (!(fault instanceof StoreUnavailable) || fault instanceof MisconfiguredFiles) throw fault
-  announce('warn', `Files can't be read or written: ${fault.message}.`, {
+  const reason = fault instanceof StoreUnavailable ? fault.message : systemReason(fault)
+  if (reason === undefined || fault instanceof MisconfiguredFiles) throw fault
+  announce('warn', `Files can't be read or written: ${reason}.`, {
     msg: "files can't be read or written",
-    fault: fault.message,
+    fault: reason,
   })
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Place } from '../admin/backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
+import { databaseAddress } from '../lib/database-address.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ClientLimits } from '../storage/postgres/errors.ts'
 import { createShared, type Shared } from '../storage/runtime/event-loops.ts'
@@ -87,8 +88,7 @@ export async function openStore(
 /** Names the place of the store, without a password. */
 export function placeOf({ database, dataFolder }: Pick<Config, 'database' | 'dataFolder'>): string {
   if (database.kind === 'embedded') return dataFolder
-  const { host, pathname } = new URL(database.url)
-  return `the database ${host}${pathname}`
+  return `the database ${databaseAddress(database.url).name.replace('postgres://', '')}`
 }
 
 /** Returns the place for a restore, and for its leftovers. */

@@ -32,10 +32,10 @@ export function readDatabaseAddress(text: string): DatabaseAddress | string | un
   if (other !== undefined) return `${other} is not supported`
 
   const named = authority.split(',').map(one => /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(one))
-  const hosts = parameters.get('host')?.split(',') ?? named.map(one => decodeURIComponent(one?.[1] ?? ''))
+  const hosts = parameters.get('host')?.split(',') ?? named.map(one => decoded(one?.[1] ?? ''))
   const ports = parameters.get('port')?.split(',') ?? named.map(one => one?.[2] ?? '')
-  if (named.includes(null) || ports.some(port => !/^\d*$/.test(port) || Number(port) > 65_535))
-    return undefined
+  if (named.includes(null) || !hosts.every(host => host !== undefined)) return undefined
+  if (ports.some(port => !/^\d*$/.test(port) || Number(port) > 65_535)) return undefined
   if (ports.length !== 1 && ports.length !== hosts.length)
     return `it names ${hosts.length} hosts and ${ports.length} ports: give one port, or one for each host`
   for (const name of ['target_session_attrs', 'host', 'port']) parameters.delete(name)
@@ -48,6 +48,14 @@ export function readDatabaseAddress(text: string): DatabaseAddress | string | un
   })
   const places = hosts.map((host, at) => [host, ports[ports.length === 1 ? 0 : at]].filter(Boolean).join(':'))
   return { servers, hosts, session, name: `postgres://${places.join(',')}${path}` }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Reads an address that the settings have accepted. */

@@ -225,7 +225,7 @@ function translateErrors<T>(work: () => T, unavailable: Unavailable): T {
       code === 'ERR_INVALID_STATE'
         ? 'the store is closed'
         : (reasons.get(Number(errcode)) ?? reasons.get(Number(errcode) & 0xff))
-    const lack = Number(errcode) === cantOpen ? lackOfDescriptors() : undefined
+    const lack = (Number(errcode) & 0xff) === cantOpen ? lackOfDescriptors() : undefined
     if (lack !== undefined) throw unavailable(systemReason(lack) ?? String(lack), lack)
     if (reason !== undefined) throw unavailable(reason, error)
     throw error

@@ -9,7 +9,7 @@ import { RecentlyUsed } from '../../lib/memo.ts'
 import type { PoolMetrics } from '../storage.ts'
 import { type Chain, chainWith } from './chains.ts'
 import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
-import { type ConnectionOptions, type Servers, serversOf, settingUp, tryEach } from './servers.ts'
+import { type ConnectionOptions, isStandby, type Servers, serversOf, settingUp, tryEach } from './servers.ts'
 
 /** The only file that uses the PostgreSQL driver. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number)[]
@@ -29,6 +29,8 @@ export interface Connection extends Queries {
   readonly processId: number
   /** The generation of the server that it leads to; undefined: it isn't watched. */
   readonly generation: number | undefined
+  /** The address of the server, one of those of the database. */
+  readonly server: string
   /**
    * Like `rows`, for statements that a client's request shapes. There is no end to them, and the server would
    * keep each named one, at about 90 kB, for as long as the connection lasts.
@@ -84,7 +86,10 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     client.on('error', ignore)
     try {
       await translateErrors(() => client.connect())
-      const session = await prepare(client, options, servers.session, chainWith(options.key))
+      const session = await prepare(client, options, servers.session, {
+        server,
+        chain: chainWith(options.key),
+      })
       return connectionOf(client, options, session, () => client.end())
     } catch (error) {
       servers.failed(server)
@@ -101,16 +106,21 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
 async function prepare(
   client: pg.ClientBase,
   options: ConnectionOptions,
-  kind: SessionKind,
-  chain: Chain,
+  given: SessionKind,
+  known: Pick<Session, 'server' | 'chain'>,
 ): Promise<Session> {
+  const kind = given === 'any' && options.isPrimary ? 'primary' : given
   const results: unknown = await translateErrors(() => client.query(settingUp(options, kind)), options)
   const [first] = results as readonly pg.QueryResult<{ id: number; fits: boolean }>[]
   const row = first?.rows[0]
   if (!row?.fits)
-    throw new StoreUnavailable(`PostgreSQL: a server doesn't fit, because target_session_attrs is ${kind}`)
+    throw new StoreUnavailable(
+      kind === 'primary'
+        ? isStandby
+        : `PostgreSQL: a server doesn't fit, because target_session_attrs is ${kind}`,
+    )
   if (options.optionalSetup) await client.query(options.optionalSetup).catch(ignore)
-  const session = { chain, processId: row.id, generation: undefined }
+  const session = { ...known, processId: row.id, generation: undefined }
   if (!options.watch) return session
   const generation = await options.watch.admit(connectionOf(client, options, session, async () => {}))
   return { ...session, generation }
@@ -135,7 +145,7 @@ export interface Pool extends Queries {
 
 export function createPool(options: PoolOptions): Pool {
   const servers = serversOf(options.url)
-  const opened = new WeakMap<pg.ClientBase, Session & { readonly server: string }>()
+  const opened = new WeakMap<pg.ClientBase, Session>()
   /** A client of the server that is the current one when it is made. */
   class Client extends pg.Client {
     constructor(config: pg.ClientConfig = {}) {
@@ -156,8 +166,7 @@ export function createPool(options: PoolOptions): Pool {
     idleTimeoutMillis: 60_000,
     maxLifetimeSeconds: lifetime,
     onConnect: async client => {
-      const { server, chain } = sessionOf(client)
-      opened.set(client, { server, ...(await prepare(client, options, servers.session, chain)) })
+      opened.set(client, await prepare(client, options, servers.session, sessionOf(client)))
     },
   })
   // This event means that an idle connection was lost. The pool has already removed it.
@@ -242,7 +251,7 @@ export function createPool(options: PoolOptions): Pool {
   }
 }
 
-type Session = Pick<Connection, 'chain' | 'processId' | 'generation'>
+type Session = Pick<Connection, 'chain' | 'processId' | 'generation' | 'server'>
 
 /** Closes the socket at once. */
 function destroy(client: pg.ClientBase): void {
@@ -253,15 +262,13 @@ function destroy(client: pg.ClientBase): void {
 function connectionOf(
   client: pg.ClientBase,
   options: ConnectionOptions,
-  { chain, processId, generation }: Session,
+  session: Session,
   close: () => Promise<void>,
 ): Connection {
   const query = (sql: string, values: readonly Value[]) =>
     translateErrors(() => client.query(prepared(sql, values)), options)
   return {
-    chain,
-    processId,
-    generation,
+    ...session,
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
       (await query(sql, values)).rows as T[],
     unnamedRows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>

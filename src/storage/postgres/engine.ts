@@ -21,7 +21,7 @@ import { postgresMetrics } from './metrics.ts'
 import { openMigrated, transactionOn } from './migrate.ts'
 import { change, perform } from './perform.ts'
 import { lazyWorker, recordTables } from './record-source.ts'
-import { createServerWatch } from './server-watch.ts'
+import { createServerWatch, followed } from './server-watch.ts'
 import type { ConnectionOptions } from './servers.ts'
 import { createSessionLookup, postgresSessions } from './session-lookup.ts'
 import { postgresAudiences, postgresClock, sharedSecrets } from './shared-state.ts'
@@ -79,6 +79,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     connectTimeout: limits.connect,
     setup: '',
     key,
+    isPrimary: true,
   }
   const foreign = { ...start, isForeign: true }
   const started = shared.loop === null ? await openMigrated(start, options.create) : undefined
@@ -98,7 +99,10 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const databases = [...(options.replicaUrl === null ? [] : [options.replicaUrl]), url].map(databaseUrl => ({
     // A replica is a standby, and may lag.
     own: tableDatabase({ ...pages, url: databaseUrl, ...(databaseUrl === url && { watch }) }),
-    exposed: tableDatabase({ ...pages, url: databaseUrl, setup: readAsReader, isForeign: true }),
+    exposed: tableDatabase({
+      ...{ ...pages, url: databaseUrl, setup: readAsReader, isForeign: true },
+      ...(databaseUrl === url && { watch: followed(watch) }),
+    }),
   }))
   const [replica, primary] = databases.length > 1 ? databases : [undefined, databases[0]]
   const poolsByName = {

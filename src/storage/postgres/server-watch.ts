@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { codeOf } from './errors.ts'
-import type { Reads, ServerWatch } from './servers.ts'
+import { isStandby, type Reads, type ServerWatch } from './servers.ts'
 
 interface Server {
   /** The cluster, which a standby and all restored copies share; '' if the server doesn't tell. */
@@ -26,6 +26,14 @@ export function createServerWatch(newest: Shared['newestServer']): ServerWatch {
     return seen >> 32n === packed({ system, timeline: 0 }) >> 32n ? Number(seen & 0xffffffffn) : 0
   }
 
+  function requireNewest(found: Server): void {
+    const seen = seenTimeline(found)
+    if (found.timeline < seen)
+      throw new StoreUnavailable(
+        `the database is on timeline ${found.timeline}, and this node has seen it on timeline ${seen}: this is a primary from before a failover; point CARREL_DATABASE_URL to the new one, or restart the service to use this one`,
+      )
+  }
+
   return {
     get generation() {
       // Another event loop has met the new primary, and connections of this one lead to the old one.
@@ -33,11 +41,10 @@ export function createServerWatch(newest: Shared['newestServer']): ServerWatch {
     },
     admit: async db => {
       const found = await look(db)
-      if (found.timeline < seenTimeline(found))
-        throw new StoreUnavailable(
-          `the database is on timeline ${found.timeline}, and this node has seen it on timeline ${seenTimeline(found)}: this is a primary from before a failover; point CARREL_DATABASE_URL to the new one, or restart the service to use this one`,
-        )
+      requireNewest(found)
       if (found.mark !== found.stored) await register(db, found)
+      // Another event loop may have met a newer primary meanwhile.
+      requireNewest(found)
       if (found.mark !== current?.mark) {
         current = found
         Atomics.store(newest, 0, packed(found))
@@ -48,6 +55,14 @@ export function createServerWatch(newest: Shared['newestServer']): ServerWatch {
   }
 }
 
+/** Returns a watch for connections whose role doesn't see the store: they are replaced when the others are. */
+export const followed = (watch: ServerWatch): ServerWatch => ({
+  get generation() {
+    return watch.generation
+  },
+  admit: async () => watch.generation,
+})
+
 /** The system and the timeline, 32 bits each: both must be read at once. */
 const packed = ({ system, timeline }: Pick<Server, 'system' | 'timeline'>): bigint =>
   BigInt.asIntN(64, (BigInt(system) << 32n) | BigInt(timeline))
@@ -57,14 +72,15 @@ const lookSql = (system: string, timeline: string, started: string) =>
      (SELECT d.oid || '.' || v.tableoid FROM store_schema v, pg_database d WHERE d.datname = current_database())
        AS tables, s.server AS stored FROM state s`
 
+const started = 'CAST(extract(epoch FROM pg_postmaster_start_time()) AS text)'
 const whole = lookSql(
   '(SELECT CAST(system_identifier AS text) FROM pg_control_system())',
   // The one that is being written. The control file only learns of it with the first checkpoint after a promotion.
   "CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
-  'CAST(extract(epoch FROM pg_postmaster_start_time()) AS text)',
+  started,
 )
 /** For servers that don't know these functions, or keep them from ordinary roles. */
-const partial = lookSql("''", "''", "''")
+const partial = lookSql("''", "''", started)
 const lacksFunction = /^(42883|42501|0A000|55000)$/
 
 interface Look {
@@ -84,10 +100,7 @@ async function look(db: Reads): Promise<Server & { readonly stored: string }> {
   })
   if (!row) throw new StoreUnavailable('the store has lost its state row: restore the database from a backup')
   const { standby, system, timeline, started, tables, stored } = row
-  if (standby)
-    throw new StoreUnavailable(
-      'the database is a standby: point CARREL_DATABASE_URL to the primary, or promote this one',
-    )
+  if (standby) throw new StoreUnavailable(isStandby)
   const mark = [system, timeline, started, tables].join('/')
   return { system, timeline: Number.parseInt(timeline || '0', 16), mark, stored }
 }
@@ -100,9 +113,14 @@ async function look(db: Reads): Promise<Server & { readonly stored: string }> {
 async function register(db: Reads, { mark, stored }: Server & { readonly stored: string }): Promise<void> {
   await db.rows(
     `WITH moved AS (
-       UPDATE state SET server = $1, entities = entities + 1000000, secrets = secrets + 1000000,
-         groups = groups + 1000000, audiences = audiences + 1000000,
-         records = greatest(records + 1000000000, ${microseconds})
+       UPDATE state SET server = $1, audiences = audiences + 1000000, ${[
+         'entities',
+         'secrets',
+         'groups',
+         'records',
+       ]
+         .map(counter => `${counter} = greatest(${counter} + 1000000, ${microseconds})`)
+         .join(', ')}
        WHERE server = $2 RETURNING server)
      SELECT setval('stamp', greatest(nextval('stamp') + 1000000000, ${microseconds})) FROM moved`,
     mark,

@@ -1,4 +1,5 @@
 import { databaseAddress, type SessionKind } from '../../lib/database-address.ts'
+import { RecentlyUsed } from '../../lib/memo.ts'
 import type { SealingKey } from './chains.ts'
 
 /** A connection, as far as a watch needs it. */
@@ -42,6 +43,8 @@ export interface ConnectionOptions {
   readonly key?: SealingKey
   /** True for the operator's tables, not the store's: the server's settings decide where names are found. */
   readonly isForeign?: boolean
+  /** True if a standby won't do, whatever the address says. */
+  readonly isPrimary?: boolean
   /** Watches for a database that went back. Connections of an earlier generation are replaced before they are used. */
   readonly watch?: ServerWatch
 }
@@ -55,11 +58,16 @@ export interface Servers {
   failed(server: string): void
 }
 
+/** By address, so that all connections of an event loop begin with the one that fitted last. */
+const known = new RecentlyUsed<string, Servers>(100)
+
 export function serversOf(url: string): Servers {
+  const found = known.get(url)
+  if (found) return found
   const { servers, session } = databaseAddress(url)
   let at = 0
   const current = () => servers[at] ?? ''
-  return {
+  const made: Servers = {
     count: servers.length,
     session,
     current,
@@ -67,6 +75,8 @@ export function serversOf(url: string): Servers {
       if (server === current()) at = (at + 1) % servers.length
     },
   }
+  known.add(url, made)
+  return made
 }
 
 /** Opens a connection, each server being tried once. @param open tells `servers` of one that fails */
@@ -89,6 +99,9 @@ const fits: Readonly<Record<SessionKind, string>> = {
   primary: 'NOT pg_is_in_recovery()',
   standby: 'pg_is_in_recovery()',
 }
+
+export const isStandby =
+  'the database is a standby: point CARREL_DATABASE_URL to the primary, or promote this one'
 
 type Setup = Pick<ConnectionOptions, 'statementTimeout' | 'setup' | 'isForeign'>
 

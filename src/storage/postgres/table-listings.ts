@@ -27,7 +27,7 @@ export interface TableDatabase {
   /** Opens a connection of its own for a listing. */
   readonly connect: () => Promise<Connection>
   /** Cancels the current statement of a server process. */
-  readonly cancel: (processId: number) => Promise<unknown>
+  readonly cancel: (query: Pick<Connection, 'processId' | 'server'>) => Promise<unknown>
 }
 
 interface Parts {
@@ -209,7 +209,7 @@ function cancelOnDisconnect(
   clientSignal.throwIfAborted()
   const cancelQuery = () => {
     db.destroy()
-    cancel(db.processId).catch(() => {})
+    cancel(db).catch(() => {})
   }
   clientSignal.addEventListener('abort', cancelQuery, { once: true })
   return () => clientSignal.removeEventListener('abort', cancelQuery)
@@ -256,10 +256,13 @@ export function tableDatabase(options: PoolOptions): TableDatabase {
         optionalSetup: checkClientConnection,
       }),
     // A new connection, because those of the pool may all be waiting for statements like the one to cancel.
-    cancel: async processId => {
-      const connection = await connect({ ...options, setup: '' })
-      await connection.rows('SELECT pg_cancel_backend($1)', processId)
-      await connection.close()
+    cancel: async ({ processId, server }) => {
+      const connection = await connect({ ...options, url: server, setup: '' })
+      try {
+        await connection.rows('SELECT pg_cancel_backend($1)', processId)
+      } finally {
+        await connection.close()
+      }
     },
   }
 }
