@@ -90,7 +90,7 @@ export function createLookAgain({
     const { method, proved, sg, begun, ends } = caller
     const grant = grantOf(caller)
     const began = { method, ...(proved && { proved }) }
-    const lacks = grant ? undefined : lackOf(config, { session, ...began })
+    const lacks = grant || caller.kind === 'acting' ? undefined : lackOf(config, { session, ...began })
     const known = {
       ...{ session, ...began, sg, begun, ends },
       ...(grant && { grant }),

@@ -55,7 +55,7 @@ export function createOnBehalfOf({ people, sessions, trail, config }: Parts): On
     // The order of the checks ensures that only an administrator learns whether an eperson exists (B2).
     if (!config.loginOnBehalfOf)
       throw await refuse('Acting on behalf of others is disabled (CARREL_LOGIN_ON_BEHALF_OF).')
-    if (caller.kind === 'eperson' && caller.session.administrator && caller.lacks)
+    if (caller.lacks && (caller.kind === 'anonymous' || caller.session.administrator))
       throw lacksFactor(caller.lacks)
     if (!isAdministrator(caller)) throw await refuse('Only administrators may act on behalf of others.')
     const admin = requireCaller(caller)

@@ -72,7 +72,7 @@ const smallestModulus = 2_048
 const usualExponent = 65_537n
 
 /**
- * Verifies that a public key can't be broken or forged for, whichever way it was enrolled: P-256, Ed25519, or RSA of a usual size.
+ * Refuses weak public keys, for which others could forge signatures. Strong are P-256, Ed25519, and RSA of a usual size.
  * @throws Error otherwise
  */
 async function requireStrong(publicKey: Uint8Array): Promise<void> {

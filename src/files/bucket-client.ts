@@ -166,10 +166,12 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
     const { CopyObjectResult } = await require('write', options => {
       const copyWith = (more: { readonly ChecksumAlgorithm?: 'SHA256' }) =>
         patient.send(new s3.CopyObjectCommand({ Bucket, Key, CopySource, ...more }), options)
-      return copyWith(computes ? { ChecksumAlgorithm: 'SHA256' } : {}).catch(error => {
-        if (!computes || ![400, 501].includes(statusOf(error))) throw error
+      if (!computes) return copyWith({})
+      return copyWith({ ChecksumAlgorithm: 'SHA256' }).catch(async error => {
+        if (![400, 501].includes(statusOf(error))) throw error
+        const copied = await copyWith({})
         computes = false
-        return copyWith({})
+        return copied
       })
     }, copyLimit)
     // One with a number behind it is made of those of parts.

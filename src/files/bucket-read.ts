@@ -6,10 +6,12 @@ import { crc32 } from 'node:zlib'
 import { bodyPieces } from '../http/body-pieces.ts'
 import { free } from '../http/send-pieces.ts'
 import { FilesUnavailable, WrongAnswer } from '../lib/errors.ts'
+import type { Content } from '../model/items.ts'
 import { maxBefore } from './bucket-answers.ts'
 import type { BucketClient, Part, StreamedPart } from './bucket-requests.ts'
 import type { Opened } from './opened.ts'
 import type { ByteRange } from './ranges.ts'
+import { examine } from './verify.ts'
 
 /** Time in ms after which a client that reads nothing gives its connection to the bucket back. */
 const maxIdle = 5_000
@@ -189,7 +191,7 @@ export async function openObject(
 const none = Buffer.alloc(0)
 
 /** An object as it was sent: its size, and the CRC-32 of each part. All parts but the last have the same length. */
-interface Sent {
+export interface Sent {
   readonly size: number
   readonly partSize: number
   readonly sums: readonly number[]
@@ -227,10 +229,30 @@ export async function requireKept(
   }
 }
 
+export const sentAtOnce = (bytes: Uint8Array): Sent => ({
+  ...{ size: bytes.length, partSize: bytes.length, sums: [crc32(bytes)] },
+})
+
 /** Writes an object and reads it again. */
 export async function putAndCheck(client: BucketClient, key: string, bytes: Uint8Array): Promise<void> {
   await client.put(key, bytes)
-  await requireKept(client, key, { size: bytes.length, partSize: bytes.length, sums: [crc32(bytes)] })
+  await requireKept(client, key, sentAtOnce(bytes))
+}
+
+/** True if the bucket has what was sent, as far as that is read again. */
+export const isKept = (client: BucketClient, key: string, sent: Sent): Promise<boolean> =>
+  requireKept(client, key, sent).then(
+    () => true,
+    error => {
+      if (error instanceof WrongAnswer) return false
+      throw error
+    },
+  )
+
+/** True if an object was read whole, and is not the content. */
+export async function isWrong(client: BucketClient, key: string, content: Content): Promise<boolean> {
+  const found = await examine({ open: () => openObject(client, key) }, content).catch(() => undefined)
+  return found?.reason !== undefined
 }
 
 /** @returns the first part, the last, and others, in their order */

@@ -19,8 +19,8 @@ export interface Part {
 }
 
 /**
- * Bytes of an object at the pace of their reader, who has the connection until they have ended or are destroyed. Those
- * that come before them are the first, and others may follow.
+ * Bytes of an object at the pace of their reader, who has the connection until they have ended or are destroyed. The
+ * bytes before them come first, and others may follow them.
  */
 export interface StreamedPart extends Pick<Part, 'size' | 'before'> {
   readonly body: IncomingMessage

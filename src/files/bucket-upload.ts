@@ -6,7 +6,7 @@ import { FilesUnavailable, OperatorError, WrongAnswer } from '../lib/errors.ts'
 import { type Client, createFairQueue, nobody, Overloaded } from '../lib/fair-queue.ts'
 import { countPassed } from '../lib/memory.ts'
 import type { Content } from '../model/items.ts'
-import { putAndCheck, requireKept } from './bucket-read.ts'
+import { isKept, isWrong, requireKept, type Sent, sentAtOnce } from './bucket-read.ts'
 import type { BucketClient } from './bucket-requests.ts'
 import type { FilesStore } from './files.ts'
 
@@ -99,27 +99,28 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
   }
 
   const isInUse = async (sha256: string) => (await store.contentsInUse([sha256])).has(sha256)
-
   /**
-   * Stores a content, unless a bitstream has it. One that no bitstream has may be from an upload that ended before
-   * it had read what was kept.
-   * @param write writes it, and throws WrongAnswer if the bucket has kept something else
+   * Stores a content, unless the bucket has it. One that no bitstream has is read: it may be from an upload that ended
+   * before that, or from one that is about to be acknowledged, which must not lose it.
+   * @param write writes it, and returns true if that has compared it @param sent undefined if Carrel hasn't read it
    */
-  async function keepNew(content: Content, write: (key: string) => Promise<void>): Promise<Content> {
+  async function keepNew(content: Content, write: (key: string) => Promise<boolean>, sent?: Sent) {
     const { sha256 } = content
-    if ((await claim(content)) && (await isInUse(sha256))) return content
+    const key = keyOf(sha256)
+    if ((await claim(content)) && ((await isInUse(sha256)) || (sent && (await isKept(client, key, sent)))))
+      return content
     try {
-      await write(keyOf(sha256))
+      if (!(await write(key)) && sent) await requireKept(client, key, sent)
     } catch (error) {
-      // Nothing may take it for the content.
-      if (error instanceof WrongAnswer && !(await isInUse(sha256)))
-        await client.remove([keyOf(sha256)]).catch(() => {})
+      // Nothing may take it for the content. But if only an answer was wrong, another upload may rely on it.
+      if (error instanceof WrongAnswer && !(await isInUse(sha256)) && (await isWrong(client, key, content)))
+        await client.remove([key]).catch(() => {})
       throw error
     }
     return content
   }
   const putSmall = (content: Content, bytes: Uint8Array) =>
-    keepNew(content, key => putAndCheck(client, key, bytes))
+    keepNew(content, key => client.put(key, bytes).then(() => false), sentAtOnce(bytes))
 
   /** @param begun bytes that have arrived @param rest those that follow */
   async function putLarge(begun: readonly Buffer[], rest: Arriving): Promise<Content> {
@@ -190,11 +191,12 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
       await Promise.all(sending)
       if (failure !== undefined) throw failure
       const id = upload
-      return await keepNew(content, async to => {
+      const write = async (to: string) => {
         await client.complete(key, id, tags, size)
         isComplete = true
-        if (!(await client.copy(key, to, content))) await requireKept(client, to, { size, partSize, sums })
-      })
+        return client.copy(key, to, content)
+      }
+      return await keepNew(content, write, { size, partSize, sums })
     } finally {
       // The memory is used until the last part is sent.
       await Promise.all(sending)
@@ -210,9 +212,7 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
     claim,
     /** Copies a content inside of the server. @param bucket the one that has it */
     copy: (from: string, content: Content, bucket: string) =>
-      keepNew(content, async to => {
-        await client.copy(from, to, content, bucket)
-      }),
+      keepNew(content, to => client.copy(from, to, content, bucket)),
     /** @param from the client that sends the content */
     put: async (pieces: AsyncIterable<Buffer>, from: Client): Promise<Content> => {
       const rest = pieces[Symbol.asyncIterator]()

@@ -116,3 +116,6 @@ export const noStore: FilesStore = {
   endDeletion: async () => {},
   forgetClaims: async () => {},
 }
+
+/** For a place that this program fills: nothing relies on what is there, which may be from one that was killed. */
+export const storeToBe: FilesStore = { ...noStore, contentsInUse: async () => new Set() }

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bearerOf, type Client } from '../support/clients/client.ts'
+import { sendHalf } from '../support/clients/half-sent.ts'
 import {
   asked,
   enrolTotp,
@@ -30,7 +31,10 @@ const started = (t: TestContext, setting: string, more: Parameters<typeof startS
 /** Another service on the same store, with another setting. */
 async function withSetting(t: TestContext, service: Service, setting: string): Promise<Service> {
   await service.stop()
-  return started(t, setting, { dataFolder: service.dataFolder })
+  return started(t, setting, {
+    dataFolder: service.dataFolder,
+    env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' },
+  })
 }
 
 const at = ({ client }: Service, { token }: Client): Client => Object.assign(client(), { token })
@@ -100,8 +104,8 @@ test('L17 L18 an administrator who removes the last factor has the rights of one
 })
 
 test('L17 a setting holds for sessions that began before it: without the factor, a token counts as none', async t => {
-  const before = await started(t, 'optional')
-  await before.addEperson(ruthEmail)
+  const before = await started(t, 'optional', { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
+  const { uuid } = await before.addEperson(ruthEmail)
   await before.addEperson(adminEmail, { admin: true })
   const [own, admins] = [before.client(), before.client()]
   await own.login(ruthEmail)
@@ -120,6 +124,7 @@ test('L17 a setting holds for sessions that began before it: without the factor,
     await ruth.get('/api/authn/sessions'),
     await ruth.post('/api/authn/shortlivedtokens'),
     await ruth.post('/api/authn/login'),
+    await at(all, admins).get(peoplePath, { 'x-on-behalf-of': uuid }),
   ])
     await assertProblem(answer, 401, 'second-factor-enrolment-required')
   // An access token is no session, and goes on; `carrel doctor` lists it.
@@ -132,6 +137,32 @@ test('L17 a setting holds for sessions that began before it: without the factor,
   await assertProblem(await at(some, admins).get(peoplePath), 401, 'second-factor-enrolment-required')
   // A logout ends the session all the same.
   assert.equal((await at(some, admins).post('/api/authn/logout')).status, 204)
+})
+
+test('L17 B3 an administrator with the factor acts for those without one, whose changes ask for no factor', async t => {
+  const service = await started(t, 'everybody', { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
+  await service.addEperson(adminEmail, { admin: true })
+  const { uuid } = await service.addEperson(ruthEmail)
+  const admin = service.client()
+  const asks = await assertProblem(
+    await tryLogin(admin, passwordForm(adminEmail)),
+    401,
+    'second-factor-enrolment-required',
+  )
+  const app = await enrolTotp(admin, { ticket: (asks as unknown as { ticket: string }).ticket })
+  admin.token = bearerOf(await tryLogin(admin, { ticket: app.ticket ?? '' }))
+  const headers = { 'x-on-behalf-of': uuid }
+  const wanted = { type: 'application/json', body: '{"name":"Herons"}', headers }
+  const sent = await sendHalf(admin, '/api/eperson/groups', wanted)
+  const group = await asked<{ id: string }>(admin, '/api/eperson/groups', { name: 'Rails' }, 201)
+  const member = await admin.post(
+    `/api/eperson/groups/${group.id}/epersons`,
+    `${service.address}/api/eperson/epersons/${uuid}`,
+    { 'content-type': 'text/uri-list' },
+  )
+  assert.equal(member.status, 204)
+  const { status, code } = await sent.end()
+  assert.deepEqual([status, code], [403, 'access-denied'])
 })
 
 test('L17 CARREL_SECOND_FACTOR_LOGINS holds for a directory’s sessions that began before it', async t => {

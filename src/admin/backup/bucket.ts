@@ -6,7 +6,7 @@ import { contentKey } from '../../files/bucket.ts'
 import { createBucketClient } from '../../files/bucket-client.ts'
 import { openObject, putAndCheck } from '../../files/bucket-read.ts'
 import type { BucketClient } from '../../files/bucket-requests.ts'
-import { noStore } from '../../files/files.ts'
+import { storeToBe } from '../../files/files.ts'
 import { openFiles } from '../../files/open-files.ts'
 import { readWhole } from '../../files/opened.ts'
 import { OperatorError } from '../../lib/errors.ts'
@@ -30,9 +30,7 @@ export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'wr
   await requireBackups(client, prefix, where, mode)
   const lock = mode === 'write' ? await takeLock(client, `${prefix}${lockName}`, where) : undefined
   const ofContents = { ...place, prefix: `${prefix}contents/` }
-  // What this program writes is new, so that it may take away what the bucket has kept wrongly.
-  const store = lock ? { ...noStore, contentsInUse: async () => new Set<string>() } : noStore
-  const contents = await openFiles(ofContents, store)
+  const contents = await openFiles(ofContents, storeToBe)
   // A backup that was killed left these.
   if (lock)
     await contents.clearIncoming(Date.now()).catch(async error => {

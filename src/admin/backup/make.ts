@@ -2,6 +2,7 @@ import type { FilesPlace } from '../../config/files-place.ts'
 import type { Files, FilesStore } from '../../files/files.ts'
 import { openFiles } from '../../files/open-files.ts'
 import { type Opened, openedFile } from '../../files/opened.ts'
+import { WrongAnswer } from '../../lib/errors.ts'
 import { version } from '../../lib/version.ts'
 import type { Content } from '../../model/items.ts'
 import type { Snapshot, TakeSnapshot } from '../../storage/copy/snapshot.ts'
@@ -106,7 +107,12 @@ async function copyContents(
   /** @returns false if the content is missing in the store or damaged */
   async function copy(content: Content): Promise<boolean> {
     if (await target.has(content)) return true
-    if (await target.copyFrom(store, content)) {
+    // A copy that isn't the content may be one of a damaged content, which reading it tells.
+    const isCopied = await target.copyFrom(store, content).catch(error => {
+      if (error instanceof WrongAnswer) return false
+      throw error
+    })
+    if (isCopied) {
       copied.count++
       copied.bytes += content.size
       return true

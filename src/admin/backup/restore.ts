@@ -1,6 +1,6 @@
 import { rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Files, noStore } from '../../files/files.ts'
+import { type Files, storeToBe } from '../../files/files.ts'
 import { openFiles } from '../../files/open-files.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
@@ -79,7 +79,7 @@ async function stage(
     const manifest = await choose(backups, name)
     await copyFiles(backups, manifest, staging, progress)
     await claimed.begin()
-    await copyContents(backups, manifest, await openFiles(files, noStore), progress)
+    await copyContents(backups, manifest, await openFiles(files, storeToBe), progress)
     return { name, manifest }
   } finally {
     await backups.close()
