@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomInt } from 'node:crypto'
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
@@ -315,33 +315,28 @@ testOn(
   },
 )
 
-testOn(
-  'sqlite',
-  'F5 of two uploads of one content, one that gets a wrong answer takes nothing from the other',
-  async t => {
-    const bucket = await startBucket(t)
-    const files = await openFiles(toConfig(bucketSettings(bucket)).files, storeToBe)
-    for (const size of [30_000, 6_000_000]) {
-      const bytes = randomBytes(size)
-      const receive = () => files.receive(Readable.from([bytes]))
-      const both = Promise.withResolvers<void>()
-      let [writes, reads] = [0, 0]
-      bucket.line.fault = seen => {
-        if (isContentRead(seen)) return ++reads === 2 ? shifts('bytes=1-') : undefined
-        if (!seen.path.includes(hashOf(bytes)) || seen.method !== 'PUT') return undefined
-        if (++writes === 2) both.resolve()
-        return { waitsFor: both.promise }
-      }
-      const ended = await Promise.allSettled([receive(), receive()])
-      assert.deepEqual(ended.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
-      const file = await files.open(hashOf(bytes))
-      assert.ok(file && (await readWhole(file)).equals(bytes))
-      // A later one reads it, and writes over nothing.
-      await receive()
-      assert.equal(writes, 2)
+testOn('sqlite', 'F5 an upload with a wrong answer takes nothing from another of its content', async t => {
+  const bucket = await startBucket(t)
+  const files = await openFiles(toConfig(bucketSettings(bucket)).files, storeToBe)
+  for (const size of [30_000, 6_000_000]) {
+    const bytes = randomBytes(size)
+    const receive = () => files.receive(Readable.from([bytes]))
+    const both = Promise.withResolvers<void>()
+    let [writes, reads] = [0, 0]
+    bucket.line.fault = seen => {
+      if (isContentRead(seen)) return ++reads === 2 ? shifts('bytes=1-') : undefined
+      if (!seen.path.includes(hashOf(bytes)) || seen.method !== 'PUT') return undefined
+      if (++writes === 2) both.resolve()
+      return { waitsFor: both.promise }
     }
-  },
-)
+    const ended = await Promise.allSettled([receive(), receive()])
+    assert.deepEqual(ended.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+    const file = await files.open(hashOf(bytes))
+    assert.ok(file && (await readWhole(file)).equals(bytes))
+    await receive()
+    assert.equal(writes, 2)
+  }
+})
 
 testOn(
   'sqlite',
@@ -370,8 +365,7 @@ testOn(
     assert.ok(await send(`${createHash('sha256').update('another').digest('base64')}-2`))
     assert.equal(bucket.line.requests.filter(isContentRead).length, 1)
     // One refusal that has another cause says nothing of later copies.
-    const bad = { status: 400, body: '<Error><Code>BadRequest</Code><Message>no</Message></Error>' }
-    bucket.line.fault = seen => (isCopy(seen) ? bad : undefined)
+    bucket.line.fault = seen => (isCopy(seen) ? { status: 400 } : undefined)
     await assert.rejects(files.receive(Readable.from([randomBytes(6_000_000)])))
     assert.ok(await send(undefined))
     // A server that refuses to compute one is asked to copy without it, from then on.
@@ -605,30 +599,3 @@ testOn('sqlite', 'D8 a backup that a bucket keeps wrongly is refused, and a late
   assert.equal(damaged.code, 1)
   assert.match(damaged.stdout, /can't be read: .* instead of 0-/)
 })
-
-testOn(
-  'sqlite',
-  'D8 a damaged content stops no backup from bucket to bucket, which names it, and a copy kept wrongly is made by reading',
-  async t => {
-    const { bucket, env, service } = await start(t)
-    const small = randomBytes(30_000)
-    await putItem(service, 'test/2', everybody, [{ name: 'b.bin', content: small }])
-    const damaged = other(content)
-    writeFileSync(bucket.fileOf(bucket.keys().find(key => key.endsWith(sha256)) ?? ''), damaged)
-    const digest = createHash('sha256').update(damaged).digest('base64')
-    const computes = withBody(text =>
-      text.replace('<ETag>', `<ChecksumSHA256>${digest}</ChecksumSHA256><ETag>`),
-    )
-    const short = keeps(bucket, fewer)
-    bucket.line.fault = seen =>
-      !isCopy(seen) ? undefined : seen.path.includes(sha256) ? computes : short(seen)
-    const run = (...args: readonly string[]) =>
-      carrel(service.dataFolder, ['backup', ...args, 's3://carrel/backups'], { env })
-    const made = await run()
-    assert.equal(made.code, 1, made.stderr)
-    assert.match(made.stdout + made.stderr, new RegExp(`${sha256}.*a\\.bin`))
-    assert.equal(bucket.keys('backups/backups/').length, 1)
-    const kept = bucket.keys('backups/contents/').find(key => key.endsWith(hashOf(small)))
-    assert.ok(kept && readFileSync(bucket.fileOf(kept)).equals(small))
-  },
-)

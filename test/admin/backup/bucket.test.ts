@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { assertDone, assertRefused, type BackupSaid, emptyPlace } from '../../support/data/backups.ts'
 import { contentOf, everybody, putItem } from '../../support/data/repository.ts'
 import { type BucketServer, bucketSettings, refused, startBucket } from '../../support/service/bucket.ts'
 import { startCommand } from '../../support/service/faults.ts'
+import { fewer, isCopy, keeps, other, withBody } from '../../support/service/lies.ts'
 import { carrel } from '../../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../../support/service/service.ts'
 import { until } from '../../support/service/waiting.ts'
@@ -89,7 +90,6 @@ test('D8 a backup in a bucket that is damaged is found and not restored, and wha
   assertRefused(await verify(env), /holds no backups of Carrel/)
   const { name } = await backUp(service, env)
   const sizes = await Promise.all(contentsIn(bucket).map(async key => ({ key, file: bucket.fileOf(key) })))
-  const { readFileSync } = await import('node:fs')
   const one = sizes.find(({ file }) => readFileSync(file).equals(bytes))
   assert.ok(one)
   writeFileSync(one.file, randomBytes(1_000))
@@ -160,4 +160,31 @@ test('D8 two backups to one bucket keep apart: one is refused while the other wr
   gate.resolve()
   const { name } = await going
   assert.deepEqual(bucket.keys('of/carrel/backups/'), [`of/carrel/backups/${name}.json`])
+})
+
+test('D8 a damaged content stops no backup from bucket to bucket, which names it, and a copy kept wrongly is made by reading', async t => {
+  const bucket = await startBucket(t, 'backups')
+  const env = { ...bucketSettings(bucket), CARREL_FILES: 's3://backups/archive' }
+  const service = await startService(t, { env, engine: 'sqlite' })
+  const [content, small] = [randomBytes(100_000), randomBytes(30_000)]
+  await addFiles(service, 'a/1', content, small)
+  const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+  const damaged = other(content)
+  writeFileSync(
+    bucket.fileOf(bucket.keys('archive/').find(key => key.endsWith(hashOf(content))) ?? ''),
+    damaged,
+  )
+  const digest = Buffer.from(hashOf(damaged), 'hex').toString('base64')
+  const computes = withBody(text =>
+    text.replace('<ETag>', `<ChecksumSHA256>${digest}</ChecksumSHA256><ETag>`),
+  )
+  const short = keeps(bucket, fewer)
+  bucket.line.fault = seen =>
+    !isCopy(seen) ? undefined : seen.path.includes(hashOf(content)) ? computes : short(seen)
+  const made = await carrel(service.dataFolder, ['backup', backups], { env })
+  assert.equal(made.code, 1, made.stderr)
+  assert.match(made.stdout + made.stderr, new RegExp(`${hashOf(content)} of a/1`))
+  assert.equal(bucket.keys('of/carrel/backups/').length, 1)
+  const kept = contentsIn(bucket).find(key => key.endsWith(hashOf(small)))
+  assert.ok(kept && readFileSync(bucket.fileOf(kept)).equals(small))
 })
