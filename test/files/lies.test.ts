@@ -35,7 +35,6 @@ import { carrel } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 /** Files in a bucket that lies: what its answers say decides, and what it keeps is compared. */
-
 const content = randomBytes(1_500_000)
 const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const sha256 = hashOf(content)
@@ -364,7 +363,6 @@ testOn(
     // One that is made of the digests of parts says nothing of the whole.
     assert.ok(await send(`${createHash('sha256').update('another').digest('base64')}-2`))
     assert.equal(bucket.line.requests.filter(isContentRead).length, 1)
-    // One refusal that has another cause says nothing of later copies.
     bucket.line.fault = seen => (isCopy(seen) ? { status: 400 } : undefined)
     await assert.rejects(files.receive(Readable.from([randomBytes(6_000_000)])))
     assert.ok(await send(undefined))
