@@ -119,7 +119,7 @@ async function register(db: Reads, { mark, stored }: Server & { readonly stored:
          'groups',
          'records',
        ]
-         .map(counter => `${counter} = greatest(${counter} + 1000000, ${microseconds})`)
+         .map(counter => `${counter} = greatest(${counter} + 1000000000, ${microseconds})`)
          .join(', ')}
        WHERE server = $2 RETURNING server)
      SELECT setval('stamp', greatest(nextval('stamp') + 1000000000, ${microseconds})) FROM moved`,
