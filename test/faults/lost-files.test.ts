@@ -418,7 +418,10 @@ testOn(
     const elsewhere = join(temporaryFolder(t), 'another')
     const { output, address } = await serve(t, service.dataFolder, { env: { CARREL_FILES: elsewhere } })
     const said = output.stdout + output.stderr
-    assert.match(said, /"fault":"the folder of files \S+another is missing or empty.*files can't be read or written"/)
+    assert.match(
+      said,
+      /"fault":"the folder of files \S+another is missing or empty.*files can't be read or written"/,
+    )
     assert.equal((await fetch(`${address}/health/ready`)).status, 503)
     const right = await serve(t, service.dataFolder)
     assert.doesNotMatch(right.output.stdout + right.output.stderr, /iles can't be read/)
