@@ -49,8 +49,8 @@ const codeLength = 16
 const numberOfCodes = 10
 
 /**
- * Recovery codes of 80 bits, which nobody guesses: neither here, nor from the hashes in a stolen store, for which a fast hash
- * does. Earlier ones have 120 bits.
+ * Recovery codes of 80 bits: too many to guess, here or from the hashes in a stolen store, so a fast hash is enough. Earlier
+ * ones have 120 bits.
  */
 export function newRecoveryCodes(eperson: string) {
   const codes = Array.from({ length: numberOfCodes }, () =>

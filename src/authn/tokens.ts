@@ -47,7 +47,7 @@ export interface Proven extends Origin {
 export interface Verified extends Proven {
   /** End of the token, in ms since 1970. */
   readonly ends: number
-  /** What the session lacks that is demanded of it at the moment (L17). */
+  /** The factor or enrolment that the setting demands and the session lacks (L17). */
   readonly lacks?: FactorLack
 }
 

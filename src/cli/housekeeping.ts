@@ -33,7 +33,7 @@ export async function keepHouse(
 ): Promise<() => Promise<void>> {
   const { eventsSize, sessionLifetime } = config
   const files = await openFiles(config.files, repository)
-  // What this node had unpacked is in its own folder, wherever uploads are.
+  // Unpacked archives are in the node's own folder, wherever uploads are.
   const uploads = await openUploads(config)
   const places = config.sharedFiles ? [localUploads(config), uploads] : [uploads]
   const tellOfClock = createClockTeller(clock)

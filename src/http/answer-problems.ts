@@ -21,7 +21,7 @@ interface Parts {
   readonly challenge: () => string
 }
 
-/** Where a right is missing that the caller's second factor would give, asks for the factor (L17). */
+/** Asks for the second factor if it would give the caller the missing right (L17). */
 function asked(problem: Problem, { caller }: { readonly caller?: Caller }): Problem {
   return problem.code === 'access-denied' && caller?.lacks ? lacksFactor(caller.lacks) : problem
 }

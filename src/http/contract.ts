@@ -19,7 +19,7 @@ export interface Contract {
   readonly summary: string
   readonly description?: string
   readonly tag: Tag
-  /** What the operator has to configure, such as `mail (CARREL_SMTP_URL)`; without it, the address is 404. */
+  /** The setting without which the address is 404, such as `mail (CARREL_SMTP_URL)`. */
   readonly needs?: string
   /** Parameters in the path; those left out may be any text. */
   readonly path?: Readonly<Record<string, TSchema>>

@@ -113,7 +113,7 @@ export function openBucketOfUploads(
     const own = `${path}.${randomUUID()}.${processIdInName()}`
     await client.put(own, new Uint8Array())
     const release = () => client.remove([own])
-    // Of two that have put one, the one that looks last sees the other's.
+    // If two have put an object each, the later one to look sees both.
     if (await isHeld(own)) return release().then(refuse)
     const [id = ''] = name.split('/')
     if (isUploadId(id) && (await client.size(infoOf(id))) === undefined) return release().then(() => 'gone')

@@ -111,7 +111,7 @@ export const createUploads = (place: UploadPlace): Uploads => ({
       },
       release: async used => {
         clearInterval(beating)
-        // What was made of it may be committed, so nothing fails: the rest expires, and a silent hold ends.
+        // The feature may have committed its work, so nothing fails here: the upload expires, and a silent hold ends.
         await fetched?.then(({ dispose }) => dispose()).catch(() => {})
         await (used ? place.remove(id) : place.renew(id)).catch(() => {})
         await hold.release().catch(() => {})

@@ -9,7 +9,14 @@ import { RecentlyUsed } from '../../lib/memo.ts'
 import type { PoolMetrics } from '../storage.ts'
 import { type Chain, chainWith } from './chains.ts'
 import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
-import { type ConnectionOptions, isStandby, type Servers, serversOf, settingUp, tryEach } from './servers.ts'
+import {
+  type ConnectionOptions,
+  type Servers,
+  serversOf,
+  settingUp,
+  standbyRefused,
+  tryEach,
+} from './servers.ts'
 
 /** The only file that uses the PostgreSQL driver. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number)[]
@@ -116,7 +123,7 @@ async function prepare(
   if (!row?.fits)
     throw new StoreUnavailable(
       kind === 'primary'
-        ? isStandby
+        ? standbyRefused
         : `PostgreSQL: a server doesn't fit, because target_session_attrs is ${kind}`,
     )
   if (options.optionalSetup) await client.query(options.optionalSetup).catch(ignore)

@@ -1,11 +1,11 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { codeOf } from './errors.ts'
-import { isStandby, type Reads, type ServerWatch } from './servers.ts'
+import { type Reads, type ServerWatch, standbyRefused } from './servers.ts'
 
 interface Server {
-  /** The cluster, which a standby and all restored copies share; '' if the server doesn't tell. */
-  readonly system: string
+  /** Half of the number of the cluster, which a standby and all restored copies share; 0 if the server doesn't tell. */
+  readonly system: bigint
   /** A promotion and each recovery to a point in time begin a new one; 0 if the server doesn't tell. */
   readonly timeline: number
   /** Names the server, its history and the tables of the store. A restart changes it, too. */
@@ -23,7 +23,7 @@ export function createServerWatch(newest: Shared['newestServer']): ServerWatch {
   /** The timeline of the server as far as this process knows; 0: it has not seen the server. */
   function seenTimeline({ system }: Server): number {
     const seen = Atomics.load(newest, 0)
-    return seen >> 32n === packed({ system, timeline: 0 }) >> 32n ? Number(seen & 0xffffffffn) : 0
+    return seen >> 32n === system ? Number(seen & 0xffffffffn) : 0
   }
 
   function requireNewest(found: Server): void {
@@ -64,8 +64,7 @@ export const followed = (watch: ServerWatch): ServerWatch => ({
 })
 
 /** The system and the timeline, 32 bits each: both must be read at once. */
-const packed = ({ system, timeline }: Pick<Server, 'system' | 'timeline'>): bigint =>
-  BigInt.asIntN(64, (BigInt(system) << 32n) | BigInt(timeline))
+const packed = ({ system, timeline }: Server): bigint => (system << 32n) | BigInt(timeline)
 
 const lookSql = (system: string, timeline: string, started: string) =>
   `SELECT pg_is_in_recovery() AS standby, ${system} AS system, ${timeline} AS timeline, ${started} AS started,
@@ -100,9 +99,10 @@ async function look(db: Reads): Promise<Server & { readonly stored: string }> {
   })
   if (!row) throw new StoreUnavailable('the store has lost its state row: restore the database from a backup')
   const { standby, system, timeline, started, tables, stored } = row
-  if (standby) throw new StoreUnavailable(isStandby)
+  if (standby) throw new StoreUnavailable(standbyRefused)
   const mark = [system, timeline, started, tables].join('/')
-  return { system, timeline: Number.parseInt(timeline || '0', 16), mark, stored }
+  const half = BigInt.asIntN(32, BigInt(system))
+  return { system: half, timeline: Number.parseInt(timeline || '0', 16), mark, stored }
 }
 
 /**
@@ -113,20 +113,15 @@ async function look(db: Reads): Promise<Server & { readonly stored: string }> {
 async function register(db: Reads, { mark, stored }: Server & { readonly stored: string }): Promise<void> {
   await db.rows(
     `WITH moved AS (
-       UPDATE state SET server = $1, audiences = audiences + 1000000, ${[
-         'entities',
-         'secrets',
-         'groups',
-         'records',
-       ]
-         .map(counter => `${counter} = greatest(${counter} + 1000000000, ${microseconds})`)
-         .join(', ')}
+       UPDATE state SET server = $1, audiences = audiences + 1000000, entities = ${beyond('entities')},
+         secrets = ${beyond('secrets')}, groups = ${beyond('groups')}, records = ${beyond('records')}
        WHERE server = $2 RETURNING server)
-     SELECT setval('stamp', greatest(nextval('stamp') + 1000000000, ${microseconds})) FROM moved`,
+     SELECT setval('stamp', ${beyond("nextval('stamp')")}) FROM moved`,
     mark,
     stored,
   )
 }
 
 /** No store makes as many changes as time has microseconds (as in storage/copy/restored.ts). */
-const microseconds = 'CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)'
+const beyond = (number: string): string =>
+  `greatest(${number} + 1000000000, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint))`

@@ -100,7 +100,8 @@ const fits: Readonly<Record<SessionKind, string>> = {
   standby: 'pg_is_in_recovery()',
 }
 
-export const isStandby =
+/** The message where a standby is refused. */
+export const standbyRefused =
   'the database is a standby: point CARREL_DATABASE_URL to the primary, or promote this one'
 
 type Setup = Pick<ConnectionOptions, 'statementTimeout' | 'setup' | 'isForeign'>

@@ -61,7 +61,7 @@ export const begin = (wanted: Wanted, right: Right): Promise<Begun> =>
 /** A finished enrolment. The ticket of a login goes on with it. */
 export type Finished = Pick<Schemas['NewFactor'], 'recoveryCodes' | 'ticket'>
 
-/** Who finishes an enrolment: someone who is logging in, or a session, which may end the others of its eperson. */
+/** An enrolment is finished while logging in, or in a session, which may end the others of its eperson. */
 export type Finishing = { readonly anonymous: true } | { readonly endOtherSessions: boolean }
 
 /** @param given the first code of an app, or a new passkey */
