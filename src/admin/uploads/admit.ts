@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { UploadLimits } from '../../config/parts.ts'
 import { Problem } from '../../http/problems.ts'
 import { hasEnded } from '../../lib/process-ids.ts'
+import { waitForHold } from './lock.ts'
 import type { Found, Info, UploadPlace } from './place.ts'
 
 interface Parts {
@@ -50,38 +50,22 @@ async function requireRoom(
 const isForsaken = ({ receivedBy, offset, size }: Found): boolean =>
   receivedBy !== undefined && offset < size && hasEnded(receivedBy)
 
-/** Time in ms after which a silent holder counts as gone, even if its program still runs. */
-const silence = 10_000
-/** Maximum time in ms to wait for a turn. */
-const patience = 30_000
-/** Maximum time in ms between two attempts. */
-const step = 20
-
 let last: Promise<unknown> = Promise.resolve()
 
 /** Runs work one at a time: in this event loop by a queue, and among event loops and programs by a file. */
 function alone(place: UploadPlace, work: () => Promise<void>): Promise<void> {
-  const turn = last.then(() => locked(place, work))
+  const turn = last.then(async () => {
+    const hold = await waitForHold(place, 'admission', {
+      ...{ silence: 10_000, patience: 30_000, step: 20 },
+      busy: () =>
+        new Problem('busy', 'Too many uploads begin at the same time. Retry in a moment.', {
+          headers: { 'retry-after': '5' },
+        }),
+    })
+    await work().finally(hold.release)
+  })
   last = turn.catch(() => {})
   return turn
-}
-
-async function locked(place: UploadPlace, work: () => Promise<void>): Promise<void> {
-  const begun = performance.now()
-  for (;;) {
-    const hold = await place.hold('admission', silence)
-    if (typeof hold !== 'string')
-      try {
-        return await work()
-      } finally {
-        await hold.release()
-      }
-    if (performance.now() - begun > patience)
-      throw new Problem('busy', 'Too many uploads begin at the same time. Retry in a moment.', {
-        headers: { 'retry-after': '5' },
-      })
-    await delay(1 + Math.random() * step)
-  }
 }
 
 const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024).toLocaleString('en')} MB`

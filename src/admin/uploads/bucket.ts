@@ -9,7 +9,8 @@ import { FilesUnavailable } from '../../lib/errors.ts'
 import { createFairQueue, nobody } from '../../lib/fair-queue.ts'
 import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { freeIn, makeUnpacked, written } from './folder.ts'
-import { type Info, isUploadId, type UploadPlace } from './place.ts'
+import { keepHold } from './lock.ts'
+import { discardUpload, type Info, isUploadId, type UploadPlace } from './place.ts'
 
 /** Size of a piece in bytes. All but the last have it, so that an upload has few objects however it is sent. */
 const pieceSize = 8 * 1024 * 1024
@@ -91,7 +92,8 @@ export function openBucketOfUploads(
     await client.remove((await objectsIn(`${root}${id}/`)).map(({ key }) => key))
   }
 
-  const hold: UploadPlace['hold'] = async (name, silence, insists = false) => {
+  const hold: UploadPlace['hold'] = async (name, options) => {
+    const { silence, onWanted } = options
     const path = `${root}${name}`
     const wanted = `${path}-wanted`
     /** @param now by the clock of the bucket, unless there is no object of one's own yet */
@@ -106,31 +108,34 @@ export function openBucketOfUploads(
       return false
     }
     const refuse = async () => {
-      if (insists) await client.put(wanted, new Uint8Array())
+      if (onWanted) await client.put(wanted, new Uint8Array())
       return 'held' as const
     }
     if (await isHeld('')) return refuse()
     const own = `${path}.${randomUUID()}.${processIdInName()}`
     await client.put(own, new Uint8Array())
-    const release = () => client.remove([own])
+    const remove = () => client.remove([own])
     // If two have put an object each, the later one to look sees both.
-    if (await isHeld(own)) return release().then(refuse)
+    if (await isHeld(own)) return remove().then(refuse)
     const [id = ''] = name.split('/')
-    if (isUploadId(id) && (await client.size(infoOf(id))) === undefined) return release().then(() => 'gone')
-    if (insists) await client.remove([wanted])
-    return {
-      beat: async () => {
-        if ((await client.size(own)) === undefined) return true
-        await client.put(own, new Uint8Array())
-        return (await client.size(wanted)) !== undefined
-      },
-      release,
+    if (isUploadId(id) && (await client.size(infoOf(id))) === undefined) return remove().then(() => 'gone')
+    if (onWanted) await client.remove([wanted])
+    const beat = async () => {
+      const found = Map.groupBy(await objectsIn(path), ({ key }) => (key === wanted ? wanted : ''))
+      const all = found.get('') ?? []
+      // Another is there if it took the hold while a beat of this one was on its way.
+      const isOurs =
+        all.some(({ key }) => key === own) &&
+        !all.some(one => one.key !== own && isHeldBy(one, latestOf(all)))
+      if (isOurs) await client.put(own, new Uint8Array())
+      return { isOurs, isWanted: found.has(wanted) }
     }
+    return keepHold(options, 2_000, { beat, remove })
   }
 
   return {
     ...options,
-    ...{ beat: 2_000, find, hold, remove },
+    ...{ find, hold, remove },
     add: (id, info) => client.put(infoOf(id), Buffer.from(JSON.stringify(info))),
     list: async () => {
       const found = [...(await all())].map(([id, objects]) => find(id, objects))
@@ -213,7 +218,7 @@ export function openBucketOfUploads(
       for (const [id, objects] of await all()) {
         if (now - latestOf(objects) <= lifetime) continue
         if (!isUploadId(id)) await client.remove(objects.map(({ key }) => key))
-        else if ((await hold(`${id}/held`, options.patience)) !== 'held') await remove(id)
+        else if ((await discardUpload({ ...options, hold, remove }, id)) === 'gone') await remove(id)
       }
     },
   }

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../lib/errors.ts'
 import { gather } from '../../lib/gather.ts'
 import { isLeftOver, ownProcessId, processIdInName } from '../../lib/process-ids.ts'
 import { isMissing, systemReason, unlessMissing } from '../../lib/system-errors.ts'
-import { holdExclusively } from './lock.ts'
+import { holdExclusively, keepHold } from './lock.ts'
 import { type Added, type Found, type Info, isUploadId, newUploadId, type UploadPlace } from './place.ts'
 
 export const uploadsIn = (dataFolder: string): string => join(dataFolder, 'uploads')
@@ -18,15 +18,14 @@ interface Options extends Pick<UploadPlace, 'absent' | 'local' | 'patience'> {}
  * A folder of uploads: each has a folder named by its id, with the file `data`, whose size is the offset,
  * and `info.json`. `held.<n>` names the program that uses the upload.
  */
-export function openFolderOfUploads(folder: string, options: Options): UploadPlace {
+export function openFolderOfUploads(folder: string, place: Options): UploadPlace {
   const isThere = (path: string) =>
     stat(path).then(
       () => true,
       () => false,
     )
   return {
-    ...options,
-    beat: 500,
+    ...place,
     add: (id, info) => addUpload(folder, id, info),
     find: id => findUpload(folder, id),
     list: () => listUploads(folder),
@@ -34,29 +33,28 @@ export function openFolderOfUploads(folder: string, options: Options): UploadPla
     renew: id => utimes(dataOf(folder, id), new Date(), new Date()),
     free: () => freeIn(folder),
     append: (id, offset, pieces) => append(folder, id, offset, pieces),
-    hold: (name, silence, insists = false) =>
+    hold: (name, options) =>
       written(async () => {
         const path = join(folder, name)
         const wanted = `${path}-wanted`
         if (!name.includes('/')) makeFolder(folder)
-        const own = await unlessMissing(holdExclusively(path, silence))
+        const own = await unlessMissing(holdExclusively(path, options.silence))
         if (own === undefined) return 'gone'
-        if (insists && own === null) await writeFile(wanted, '', { mode: 0o600 }).catch(() => {})
+        if (options.onWanted && own === null) await writeFile(wanted, '', { mode: 0o600 }).catch(() => {})
         if (own === null) return 'held'
-        if (insists) await rm(wanted, { force: true })
-        return {
+        if (options.onWanted) await rm(wanted, { force: true })
+        return keepHold(options, 500, {
           // Written, so that the time is that of the file server.
-          beat: async () => {
-            const isOurs = await unlessMissing(
-              writeFile(own, ownProcessId(), { flag: 'r+' }).then(() => true),
-            )
-            return !isOurs || isThere(wanted)
-          },
-          release: () => rm(own, { force: true }),
-        }
+          beat: async () => ({
+            isOurs:
+              (await unlessMissing(writeFile(own, ownProcessId(), { flag: 'r+' }).then(() => true))) === true,
+            isWanted: await isThere(wanted),
+          }),
+          remove: () => rm(own, { force: true }),
+        })
       }),
     fetch: async ({ id }) => ({ path: dataOf(folder, id), dispose: async () => {} }),
-    clear: (lifetime, now) => clearUploads(folder, lifetime, now, options.patience),
+    clear: (lifetime, now) => clearUploads(folder, lifetime, now, place.patience),
   }
 }
 

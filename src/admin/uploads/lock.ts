@@ -4,57 +4,88 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../http/problems.ts'
 import { hasEnded, ownProcessId } from '../../lib/process-ids.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
-import type { Hold, UploadPlace } from './place.ts'
+import type { Hold, HoldOptions, UploadPlace } from './place.ts'
 
-/**
- * A lock on an upload: only one request at a time adds to it, in whichever event loop. A client whose
- * connection broke tries again before the service has noticed: then the older request has to stop.
- */
-export interface Lock {
-  /** @param release called when another request wants the lock */
-  lock(release: () => void): Promise<void>
-  unlock(): Promise<void>
+interface Waiting extends HoldOptions {
+  /** Maximum time in ms to wait. */
+  readonly patience: number
+  /** Time in ms between two attempts. */
+  readonly step: number
+  /** The problem of a caller who has waited that long. */
+  busy(): Problem
 }
 
-/** Interval in ms between two attempts. */
-const step = 100
-/** Time in ms after which a silent holder counts as ended, even if its program runs on. */
-const silence = 30_000
-/** Time in ms that the holder has to stop, besides its beat. */
-const patience = 5_000
+/** Waits until something is free, and holds it. @throws Problem 404 if it isn't there */
+export async function waitForHold(
+  place: UploadPlace,
+  name: string,
+  { patience, step, busy, ...options }: Waiting,
+): Promise<Hold> {
+  for (const begun = performance.now(); ; ) {
+    const hold = await place.hold(name, options)
+    if (hold === 'gone') throw new Problem('not-found', place.absent)
+    if (hold !== 'held') return hold
+    if (performance.now() - begun > patience) throw busy()
+    // Two that try at the same moment both give way.
+    await delay(step * (0.5 + Math.random()))
+  }
+}
 
-export function lockOf(place: UploadPlace, id: string): Lock {
-  let own: Hold | undefined
-  let beating: NodeJS.Timeout | undefined
+/**
+ * Waits for the lock on an upload: only one request at a time adds to it, in whichever event loop. A client whose
+ * connection broke tries again before the service has noticed: then the older request has to stop.
+ * @param onWanted called when another request wants the lock, or has taken it
+ */
+export const lockUpload = (place: UploadPlace, id: string, onWanted: () => void): Promise<Hold> =>
+  waitForHold(place, `${id}/lock`, {
+    // The holder learns of it by its next beat, and then has to stop.
+    ...{ silence: 30_000, onWanted, patience: 7_000, step: 100 },
+    busy: () =>
+      new Problem('upload-in-use', 'Another request is sending this upload. Try again when it has ended.', {
+        headers: { 'retry-after': '1' },
+      }),
+  })
+
+/** What a beat sees of its hold. */
+interface Seen {
+  readonly isOurs: boolean
+  readonly isWanted: boolean
+}
+
+/**
+ * Keeps a hold alive until it is released. Beats don't overlap, and a release waits for the one under way, which
+ * could write the hold once more.
+ * @param interval time in ms between two beats of a hold that others may want
+ * @param beat says that the holder is alive, unless another has taken the hold
+ */
+export function keepHold(
+  { silence, onWanted }: HoldOptions,
+  interval: number,
+  { beat, remove }: { beat(): Promise<Seen>; remove(): Promise<unknown> },
+): Hold {
+  let underWay: Promise<Seen> | undefined
+  const next = async () => {
+    underWay ??= beat().finally(() => {
+      underWay = undefined
+    })
+    const { isOurs, isWanted } = await underWay
+    if (!isOurs || isWanted) onWanted?.()
+    return isOurs
+  }
+  const timer = setInterval(
+    () => void next().catch(() => {}),
+    onWanted ? interval : Math.min(10_000, silence / 4),
+  ).unref()
+  const ended = async () => {
+    await underWay?.catch(() => {})
+  }
   return {
-    lock: async release => {
-      for (const begun = performance.now(); !own; ) {
-        const hold = await place.hold(`${id}/lock`, silence, true)
-        if (hold === 'gone') throw new Problem('not-found', place.absent)
-        if (hold !== 'held') own = hold
-        else if (performance.now() - begun > patience + place.beat)
-          throw new Problem(
-            'upload-in-use',
-            'Another request is sending this upload. Try again when it has ended.',
-            {
-              headers: { 'retry-after': '1' },
-            },
-          )
-        // Two that try at the same moment both give way.
-        else await delay(step * (0.5 + Math.random()))
-      }
-      const held = own
-      const beat = () =>
-        held.beat().then(
-          mustEnd => mustEnd && release(),
-          () => {},
-        )
-      beating = setInterval(() => void beat(), place.beat).unref()
-    },
-    unlock: async () => {
-      clearInterval(beating)
-      await own?.release()
-      own = undefined
+    isOurs: () => ended().then(next),
+    release: async () => {
+      clearInterval(timer)
+      await ended()
+      // A hold that can't be removed falls silent.
+      await remove().catch(() => {})
     },
   }
 }

@@ -31,11 +31,19 @@ export interface Added {
   settle(): Promise<void>
 }
 
-/** The right to use something alone, until it is released or its holder falls silent. */
+/** The right to use something alone, until it is released or its holder falls silent. It says itself that it is alive. */
 export interface Hold {
-  /** Says that the holder is alive. @returns true if it has to end: another program wants the hold, or has taken it */
-  beat(): Promise<boolean>
+  /** @returns false if another program has taken it */
+  isOurs(): Promise<boolean>
+  /** Never fails: what can't be released falls silent. */
   release(): Promise<void>
+}
+
+export interface HoldOptions {
+  /** Time in ms after which a silent holder counts as ended. */
+  readonly silence: number
+  /** Called when another program wants the hold, or has taken it. A caller with it also asks the present holder to stop. */
+  onWanted?(): void
 }
 
 /**
@@ -47,8 +55,6 @@ export interface UploadPlace {
   readonly local: string
   /** Time in ms after which the silent holder of a finished upload counts as ended; infinite for one node alone. */
   readonly patience: number
-  /** Time in ms between two beats of a hold by a request. */
-  readonly beat: number
   /** The message that there is no such upload here, and where it may be instead. */
   readonly absent: string
   add(id: string, info: Info): Promise<void>
@@ -62,12 +68,8 @@ export interface UploadPlace {
   free(): Promise<number>
   /** Adds bytes at the end of an upload. Those that have arrived stay, however it ends. */
   append(id: string, offset: number, pieces: AsyncIterable<Buffer>, eperson: string): Promise<Added>
-  /**
-   * @param name `<id>/lock` or `<id>/held` for an upload
-   * @param silence time in ms after which a silent holder counts as ended
-   * @param insists true to tell the holder that another wants it
-   */
-  hold(name: string, silence: number, insists?: boolean): Promise<Hold | 'held' | 'gone'>
+  /** @param name `<id>/lock` or `<id>/held` for an upload */
+  hold(name: string, options: HoldOptions): Promise<Hold | 'held' | 'gone'>
   /**
    * Makes a finished upload readable as a file of this node.
    * @returns its path, and a function that ends this
@@ -82,24 +84,27 @@ export const isUploadId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
 export const newUploadId = (): string => randomBytes(16).toString('hex')
 
 /** Removes an upload for its client, unless it is being used. */
-export async function discardUpload(place: UploadPlace, id: string): Promise<'removed' | 'held' | 'gone'> {
-  const hold = await place.hold(`${id}/held`, place.patience)
+export async function discardUpload(
+  place: Pick<UploadPlace, 'hold' | 'patience' | 'remove'>,
+  id: string,
+): Promise<'removed' | 'held' | 'gone'> {
+  const hold = await place.hold(`${id}/held`, { silence: place.patience })
   if (typeof hold === 'string') return hold
-  await place.remove(id)
+  try {
+    await place.remove(id)
+  } finally {
+    await hold.release()
+  }
   return 'removed'
 }
-
-/** Time in ms between two beats of the hold of an upload that something is made of. */
-const beat = 10_000
 
 /** Finished uploads, for the features that use them. */
 export const createUploads = (place: UploadPlace): Uploads => ({
   take: async (id, eperson): Promise<Upload | undefined> => {
     const found = await place.find(id)
     if (found?.eperson !== eperson || found.offset !== found.size) return undefined
-    const hold = await place.hold(`${id}/held`, place.patience)
+    const hold = await place.hold(`${id}/held`, { silence: place.patience })
     if (typeof hold === 'string') return undefined
-    const beating = setInterval(() => void hold.beat().catch(() => {}), beat).unref()
     let fetched: ReturnType<UploadPlace['fetch']> | undefined
     const { size, metadata } = found
     const name = metadata.filename ?? metadata.name ?? null
@@ -110,11 +115,10 @@ export const createUploads = (place: UploadPlace): Uploads => ({
         return (await fetched).path
       },
       release: async used => {
-        clearInterval(beating)
         // The feature may have committed its work, so nothing fails here: the upload expires, and a silent hold ends.
         await fetched?.then(({ dispose }) => dispose()).catch(() => {})
         await (used ? place.remove(id) : place.renew(id)).catch(() => {})
-        await hold.release().catch(() => {})
+        await hold.release()
       },
     }
   },

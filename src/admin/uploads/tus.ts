@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
 import { Problem } from '../../http/problems.ts'
-import { lockOf } from './lock.ts'
-import { discardUpload, type Info, newUploadId, type UploadPlace } from './place.ts'
+import { lockUpload } from './lock.ts'
+import { discardUpload, type Hold, type Info, newUploadId, type UploadPlace } from './place.ts'
 import { receive } from './receive.ts'
 
 /**
@@ -42,6 +42,7 @@ interface Parts {
 
 interface Context extends TusRequest {
   readonly stop: AbortController
+  lock?: Hold
   /** The original error, which the library would turn into text. */
   problem?: unknown
 }
@@ -69,13 +70,15 @@ export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
     override async write(_: unknown, id: string, offset: number): Promise<number> {
       const found = await place.find(id)
       if (!found) throw ERRORS.FILE_NOT_FOUND
-      const { body, eperson, lookAgain, method, stop } = current()
+      const { body, eperson, lock, lookAgain, method, stop } = current()
       const most = found.size - offset
       const added = await receive(body, { place, eperson, id, offset, most, signal: stop.signal })
       try {
         await lookAgain()
       } catch (error) {
-        await (method === 'POST' ? place.remove(id) : added.undo())
+        if (method === 'POST') await place.remove(id)
+        // A request that has taken the upload meanwhile goes on after these bytes.
+        else if (await lock?.isOurs()) await added.undo()
         throw error
       }
       await added.settle()
@@ -102,22 +105,17 @@ export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
   }
 
   const locker: Locker = {
-    newLock: id => {
-      const { lock, unlock } = lockOf(place, id)
-      return {
-        lock: async () => {
-          const context = current()
-          // A new upload isn't there yet, and no other request knows it.
-          if (context.method === 'POST') return
-          const found = await place.find(id)
-          if (found?.eperson !== context.eperson) throw ERRORS.FILE_NOT_FOUND
-          await lock(() => context.stop.abort())
-        },
-        unlock: async () => {
-          if (current().method !== 'POST') await unlock()
-        },
-      }
-    },
+    newLock: id => ({
+      lock: async () => {
+        const context = current()
+        // A new upload isn't there yet, and no other request knows it.
+        if (context.method === 'POST') return
+        const found = await place.find(id)
+        if (found?.eperson !== context.eperson) throw ERRORS.FILE_NOT_FOUND
+        context.lock = await lockUpload(place, id, () => context.stop.abort())
+      },
+      unlock: async () => current().lock?.release(),
+    }),
   }
 
   const server = new Server({

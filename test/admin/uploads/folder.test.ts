@@ -112,26 +112,33 @@ for (const [kind, start] of Object.entries(kinds)) {
     const { open } = await start(t)
     const [place, other] = [open(), open()]
     const id = await added(place)
-    const hold = await place.hold(`${id}/lock`, 30_000, true)
+    const silence = 30_000
+    let told = 0
+    const onWanted = () => void told++
+    const options = { silence, onWanted }
+    const hold = await place.hold(`${id}/lock`, options)
     assert.ok(typeof hold === 'object')
-    assert.equal(await hold.beat(), false)
-    assert.equal(await other.hold(`${id}/lock`, 30_000, true), 'held')
-    assert.equal(await hold.beat(), true, 'it is told')
+    assert.deepEqual([await hold.isOurs(), told], [true, 0])
+    assert.equal(await other.hold(`${id}/lock`, { silence, onWanted() {} }), 'held')
+    await until('a beat', () => told > 0)
     await hold.release()
-    const second = await other.hold(`${id}/lock`, 30_000, true)
+    const second = await other.hold(`${id}/lock`, options)
     assert.ok(typeof second === 'object')
-    assert.equal(await second.beat(), false)
-    assert.equal(await place.hold(`${id}/lock`, 30_000), 'held')
+    told = 0
+    assert.deepEqual([await second.isOurs(), told], [true, 0])
+    assert.equal(await place.hold(`${id}/lock`, { silence }), 'held')
     // Its program is silent: whatever it does later, it is not the holder any more.
     const third = await until(
       'a hold',
-      () => place.hold(`${id}/lock`, 0),
+      () => place.hold(`${id}/lock`, { silence: 0, onWanted() {} }),
       one => typeof one === 'object',
     )
-    assert.equal(await second.beat(), true)
+    assert.equal(await second.isOurs(), false)
+    assert.ok(told > 0)
     assert.ok(typeof third === 'object')
-    assert.equal(await third.beat(), false)
-    assert.equal(await place.hold(`${newUploadId()}/lock`, 30_000), 'gone')
+    assert.equal(await third.isOurs(), true)
+    for (const one of [second, third]) await one.release()
+    assert.equal(await place.hold(`${newUploadId()}/lock`, { silence }), 'gone')
   })
 
   test(`UP5 bytes of an upload in a ${kind} that must not be kept go, and those before them stay`, async t => {
@@ -202,6 +209,51 @@ test('UP5 bytes that a killed node left in a bucket, or sent late, take nothing 
   const upload = await createUploads(place).take(id, eperson)
   assert.ok(upload && readFileSync(await upload.path()).equals(bytes))
   assert.equal(bucket.keys(`archive/uploads/${id}/0`).length, 1, 'no leftovers')
+})
+
+test('UP5 a hold in a bucket that is released or lost stays so, though a beat of it was on its way', async t => {
+  const { open, bucket } = await kinds.bucket(t)
+  assert.ok(bucket)
+  const place = open()
+  const id = await added(place)
+  const keys = () => bucket.keys(`archive/uploads/${id}/lock.`)
+  let told = false
+  const onWanted = () => {
+    told = true
+  }
+  const options = { silence: 30_000, onWanted }
+  const holding = async () => {
+    const hold = await place.hold(`${id}/lock`, options)
+    assert.ok(typeof hold === 'object')
+    const gate = Promise.withResolvers<void>()
+    bucket.line.fault = ({ method, path }) =>
+      method === 'PUT' && keys().some(key => path.includes(key)) ? { waitsFor: gate.promise } : undefined
+    const { length } = bucket.line.requests
+    const beat = hold.isOurs()
+    await until('a beat', () => bucket.line.requests.slice(length).some(({ method }) => method === 'PUT'))
+    bucket.line.fault = () => undefined
+    return { hold, gate, beat }
+  }
+  const first = await holding()
+  const released = first.hold.release()
+  // The requests of the release, if there are any, come before these.
+  for (let at = 0; at < 5; at++) await place.find(id)
+  first.gate.resolve()
+  await Promise.all([first.beat, released])
+  assert.deepEqual(keys(), [])
+  const second = await holding()
+  const thief = await until(
+    'a hold',
+    () => open().hold(`${id}/lock`, { silence: 0, onWanted() {} }),
+    one => typeof one === 'object',
+  )
+  assert.ok(typeof thief === 'object')
+  second.gate.resolve()
+  await second.beat
+  told = false
+  assert.deepEqual([await second.hold.isOurs(), told], [false, true])
+  for (const one of [second.hold, thief]) await one.release()
+  assert.deepEqual(keys(), [])
 })
 
 test('UP1 PR4 of all who want what an ended program held, one gets it', async t => {
