@@ -73,13 +73,11 @@ const types = {
 }
 
 /** Several servers together may take as long as two, so that a client has its 503 in time. */
-const clientConfig = (options: ConnectionOptions, { count }: Servers): pg.ClientConfig => ({
+const clientConfig = ({ connectTimeout, queryTimeout }: ConnectionOptions, { count }: Servers) => ({
   application_name: 'carrel',
-  connectionTimeoutMillis: Math.ceil(
-    (options.connectTimeout ?? clientLimits.connect) * Math.min(1, 2 / count),
-  ),
+  connectionTimeoutMillis: Math.ceil((connectTimeout ?? clientLimits.connect) * Math.min(1, 2 / count)),
   keepAlive: true,
-  query_timeout: options.queryTimeout,
+  query_timeout: queryTimeout,
   types,
 })
 
@@ -212,16 +210,15 @@ export function createPool(options: PoolOptions): Pool {
     // The pool doesn't listen to a connection in use; without a listener, losing it would end the process.
     client.on('error', ignore)
     let destroyed = false
-    const connection = connectionOf(client, options, sessionOf(client), async () => {})
-    const pooled = {
-      ...connection,
+    const connection = {
+      ...connectionOf(client, options, sessionOf(client), async () => {}),
       destroy: () => {
         destroyed = true
       },
     }
     let failed = true
     try {
-      const result = await work(pooled)
+      const result = await work(connection)
       failed = false
       return result
     } finally {
@@ -261,10 +258,8 @@ export function createPool(options: PoolOptions): Pool {
 type Session = Pick<Connection, 'chain' | 'processId' | 'generation' | 'server'>
 
 /** Closes the socket at once. */
-function destroy(client: pg.ClientBase): void {
-  const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection
-  stream.destroy()
-}
+const destroy = (client: pg.ClientBase): void =>
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
 
 function connectionOf(
   client: pg.ClientBase,
@@ -294,14 +289,12 @@ function connectionOf(
   }
 }
 
-/** Names of prepared statements by their SQL. PostgreSQL limits names to 63 bytes. */
+/** The names of prepared statements are digests of their SQL. PostgreSQL limits names to 63 bytes. */
 const statementNames = new RecentlyUsed<string, string>(1_000)
 
 function prepared(sql: string, values: readonly Value[]): pg.QueryConfig {
-  let name = statementNames.get(sql)
-  if (name === undefined) {
-    name = createHash('sha256').update(sql).digest('base64url')
-    statementNames.add(sql, name)
-  }
+  const known = statementNames.get(sql)
+  const name = known ?? createHash('sha256').update(sql).digest('base64url')
+  if (!known) statementNames.add(sql, name)
   return { name, text: sql, values: values as unknown[] }
 }
