@@ -17,13 +17,10 @@ export interface Claims {
 
 /**
  * The encoded header. It names the key (`kid`, RFC 7515 §4.1.4) by a value that only the token's issuer knew:
- * the start of the session, in ms since 1970. Tokens of versions before docs/decisions/0024 don't have it.
+ * the start of the session, in ms since 1970.
  */
-const headerOf = (begun: number | undefined) =>
-  Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'JWT', ...(begun && { kid: String(begun) }) })).toString(
-    'base64url',
-  )
-const oldHeader = headerOf(undefined)
+const headerOf = (begun: number) =>
+  Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'JWT', kid: String(begun) })).toString('base64url')
 
 /** Maximum length of a token that is parsed, in characters: more than any token that Carrel issues. */
 const maxLength = 8 * 1024
@@ -40,8 +37,8 @@ const encodeClaims = ({ eid, sg, exp }: Claims) =>
 /** A well-formed token whose signature is not verified yet. */
 export interface UnverifiedJwt {
   readonly claims: Claims
-  /** Start of the session, in ms since 1970; undefined in tokens of old versions. */
-  readonly begun: number | undefined
+  /** Start of the session, in ms since 1970. */
+  readonly begun: number
   isSignedWith(key: Mac): boolean
 }
 
@@ -50,8 +47,8 @@ export function readJwt(token: string): UnverifiedJwt | undefined {
   if (token.length > maxLength) return undefined
   const [first, second, third, ...rest] = token.split('.')
   if (!first || !second || !third || rest.length > 0) return undefined
-  const begun = first === oldHeader ? undefined : readBegun(first)
-  if (first !== headerOf(begun)) return undefined
+  const begun = readBegun(first)
+  if (begun === undefined || first !== headerOf(begun)) return undefined
   const claims = readClaims(Buffer.from(second, 'base64url'))
   // Requires the exact payload that Carrel writes: no other or repeated members, no other encoding of the
   // same values.

@@ -23,7 +23,7 @@ export interface Life {
  * The age of sessions (T11, docs/decisions/0024). The setting is applied whenever a token is verified, so a
  * change also applies to sessions that have begun.
  */
-export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime }: SessionLifetimes) {
+export function createSessionAge(clock: Clock, { sessionLifetime }: SessionLifetimes) {
   const endOf = (begun: number) =>
     sessionLifetime === null ? Number.POSITIVE_INFINITY : begun + Math.round(sessionLifetime * 1000)
   /**
@@ -50,12 +50,9 @@ export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime 
       return exp * 1000 === before && !isLast && (exp - 1) * 1000 > clock.now() ? exp - 1 : exp
     },
 
-    lifeOf: ({ claims, begun: given }: Pick<UnverifiedJwt, 'claims' | 'begun'>): Life => {
+    lifeOf: ({ claims, begun }: Pick<UnverifiedJwt, 'claims' | 'begun'>): Life => {
       const now = clock.now()
-      const exp = claims.exp * 1000
-      // From a token of an old version, only the time of its last refresh can be derived.
-      const begun = given ?? Math.max(1, Math.floor(Math.min(now, exp - tokenLifetime * 1000)))
-      const ends = Math.min(exp, endOf(begun))
+      const ends = Math.min(claims.exp * 1000, endOf(begun))
       // A session that begins in the future comes from a clock that was wrong.
       const isOver = now >= ends || begun >= now + plausibleStep
       return { begun, ends, isOver, isKept: isOver && ends <= clock.kept() }

@@ -37,14 +37,12 @@ const maxDerived = 100
 export function createTokenKeys() {
   /** Derived keys, cached by session, which is the same object until something about its eperson changes. */
   const derived = new WeakMap<Session, { readonly secret: Uint8Array; readonly keys: Map<string, Mac> }>()
-  /** @param named the beginning in the token's header; undefined for tokens from before docs/decisions/0024 */
   return function keyOf(
     secret: Uint8Array,
     kind: TokenPurpose,
     origin: Origin,
     session: Session,
     begun: number,
-    named: number | undefined,
   ): Mac {
     let known = derived.get(session)
     if (known?.secret !== secret) {
@@ -56,22 +54,20 @@ export function createTokenKeys() {
     // Each bitstream has its own lease key, and a key that differs from the session key belongs to one
     // session only, so these are not cached.
     if (kind.startsWith('lease/') || material !== session.sessionKey)
-      return ofSession(deriveKey(secret, purpose, material), named)
-    const name = `${purpose}/${named}`
+      return ofSession(deriveKey(secret, purpose, material), begun)
+    const name = `${purpose}/${begun}`
     const key = known.keys.get(name)
     if (key) return key
     // Several sessions of an eperson may share the object, and forged tokens may name any beginning.
     if (known.keys.size >= maxDerived) known.keys.clear()
     const base = known.keys.get(purpose) ?? deriveKey(secret, purpose, material)
-    const made = ofSession(base, named)
+    const made = ofSession(base, begun)
     known.keys.set(purpose, base).set(name, made)
     return made
   }
 }
 
-/** @param begun undefined for tokens from before docs/decisions/0024 */
-export const ofSession = (key: Mac, begun: number | undefined): Mac =>
-  begun === undefined ? key : macWith(key(Buffer.from(String(begun))))
+export const ofSession = (key: Mac, begun: number): Mac => macWith(key(Buffer.from(String(begun))))
 
 export const actingKey = (
   secret: Uint8Array,

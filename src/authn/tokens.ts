@@ -146,7 +146,7 @@ export function createTokens({
     const refuseFor = (reason: RefusalReason) => refuse(kind, life.isOver ? 'expired' : reason)
     if (!session) return refuseFor('no-eperson')
     const { begun, ends } = life
-    const origin = originOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun, jwt.begun))
+    const origin = originOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun))
     if (origin) {
       if (session.ended.has(begun)) return refuseFor('ended')
       if (life.isOver) return expire(kind, life)
@@ -190,7 +190,7 @@ export function createTokens({
     const actor = kept && (await sessions.of(kept.actor))
     if (!actor?.administrator || actor.ended.has(begun)) return undefined
     const origin = originOf(jwt, (secret, one) =>
-      ofSession(actingKey(secret, kind, one, session, actor, begun), jwt.begun),
+      ofSession(actingKey(secret, kind, one, session, actor, begun), begun),
     )
     if (!origin || lackOf(config, { session: actor, ...origin })) return undefined
     return { ...origin, acting: { actor, reason: kept?.reason ?? null } }
@@ -223,7 +223,7 @@ export function createTokens({
       // The routes that make tokens refuse access tokens (`http/guard.ts`); this holds even if one doesn't.
       if (minted.grant) throw new Error('an access token never gives another token')
       const { session, begun } = minted
-      return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, minted, session, begun, begun))
+      return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, minted, session, begun))
     },
     mintActing: async (kind, caller, lifetime) => {
       const { session, actor, reason, begun } = caller

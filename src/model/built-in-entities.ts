@@ -110,6 +110,3 @@ export const builtInEntities: readonly Entity[] = [
 
 /** Names that imported entities can't have. */
 export const reservedEntities: ReadonlySet<string> = new Set(builtInEntities.map(entity => entity.name))
-
-/** Former names of built-in entities. Each is answered until an imported entity has that name. */
-export const formerNames: ReadonlyMap<string, string> = new Map([['events', 'audit-events']])

@@ -3,7 +3,6 @@ import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { memo } from '../lib/memo.ts'
-import { formerNames } from '../model/built-in-entities.ts'
 import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/caller.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
@@ -55,7 +54,7 @@ export function readable(entities: ReadonlyMap<string, Entity>, name: string, ca
  */
 function named(entities: ReadonlyMap<string, Entity>, name: string): Entity | undefined {
   const other = name.includes('_') ? name.replaceAll('_', '-') : name.replaceAll('-', '_')
-  return entities.get(name) ?? entities.get(other) ?? entities.get(formerNames.get(name) ?? '')
+  return entities.get(name) ?? entities.get(other)
 }
 
 /**

@@ -1,11 +1,3 @@
-import { StoreUnavailable } from '../lib/errors.ts'
-
-/** @param place the folder or database of a store from before the first release */
-export const madeBefore = (place: string): StoreUnavailable =>
-  new StoreUnavailable(
-    `the store in ${place} was made before the first release of Carrel; make a backup with the Carrel that made it (\`carrel backup\`), and restore that with this one (\`carrel restore\`)`,
-  )
-
 /**
  * The tables that both engines have, with the same columns and types, in SQLite's dialect. Times are text in
  * RFC 3339, UTC, or milliseconds since 1970 where they are compared or added up; a boolean is 0 or 1; texts

@@ -82,7 +82,7 @@ test('D2 a store of an older or a newer schema is not copied, and stays as it is
   const known = (sql('PRAGMA user_version') as { user_version: number }).user_version
   for (const [change, says] of [
     [`user_version = ${known + 1}`, /schema version \d+.*use a newer Carrel/],
-    ['application_id = 0', /before the first release.*`carrel backup`/],
+    ['application_id = 0', /carrel\.db is not a database of Carrel; set CARREL_DATA/],
     ['user_version = 0', /no store in .*CARREL_DATA/],
   ] as const) {
     sql(`PRAGMA ${change}`)

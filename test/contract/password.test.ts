@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized, pairOf, wholeAnswer } from '../support/clients/answers.ts'
 import { bearerOf, Client } from '../support/clients/client.ts'
-import { claimsOf, derivedKey, ownHeader, secretsOf, signed } from '../support/clients/jwt.ts'
+import { claimsOf, derivedKey, secretsOf, signedHere } from '../support/clients/jwt.ts'
 import { exchange, head } from '../support/clients/raw.ts'
 import { forgetAttempts } from '../support/data/attempts.ts'
 import { eventsOf } from '../support/data/events.ts'
@@ -199,7 +199,7 @@ async function tokenOf(service: Service, uuid: string, method: string): Promise<
   const [secret] = await secretsOf(service.dataFolder)
   assert.ok(session && secret)
   const claims = JSON.stringify({ eid: uuid, sg: [], exp: Math.floor(Date.now() / 1000) + 600 })
-  return signed(ownHeader, claims, derivedKey(secret, `login/${method}`, session.sessionKey))
+  return signedHere(claims, derivedKey(secret, `login/${method}`, session.sessionKey))
 }
 
 function onlyProxy(t: TestContext): Readonly<Record<string, string>> {

@@ -4,16 +4,18 @@ import { createTickets } from '../../src/authn/tickets.ts'
 import { keepHouse } from '../../src/cli/housekeeping.ts'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
-import { bearerOf } from '../support/clients/client.ts'
-import { begunOf, claimsOf, keyOf, ownHeader, sessionKey, signed } from '../support/clients/jwt.ts'
+import { begunOf, claimsOf, keyOf, sessionKey, signed } from '../support/clients/jwt.ts'
 import { addItem, anyEperson, contentOf } from '../support/data/repository.ts'
 import { beginsNow } from '../support/data/sessions.ts'
-import { test, testOn } from '../support/service/engines.ts'
+import { testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService } from '../support/service/service.ts'
 
 const email = 'ruth@example.org'
 const hour = 3_600
+
+/** Nodes on PostgreSQL go by its clock, which can't be shifted from here; `nodes/clocks` tests those. */
+const test = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 /** @returns a function that sets the clock of this process to a number of seconds after this call */
 function shiftable(t: TestContext): (seconds: number) => void {
@@ -119,14 +121,14 @@ test('T11 a change of the lifetime applies to sessions that have begun', async t
   }
 })
 
-testOn('sqlite', 'T8 T11 a client can neither change nor remove the begin of its session', async t => {
+test('T8 T11 a client can neither change nor remove the begin of its session', async t => {
   const { service, uuid, client, token, begun } = await start(t)
   const [, payload = '', signature = ''] = token.split('.')
   const named = (kid: unknown) => JSON.stringify({ alg: 'HS256', typ: 'JWT', kid })
   const right = named(String(begun))
   const headers = {
     later: named(String(begun + 1000)),
-    removed: ownHeader,
+    removed: '{"alg":"HS256","typ":"JWT"}',
     'a number': named(begun),
     'a leading zero': named(`0${begun}`),
     'a fraction': named(`${begun}.0`),
@@ -151,23 +153,6 @@ testOn('sqlite', 'T8 T11 a client can neither change nor remove the begin of its
     false,
     'a session that has not begun',
   )
-})
-
-test('T11 a session of an older version counts from the last refresh there', async t => {
-  const to = shiftable(t)
-  const { service, uuid, client, begun } = await start(t, { CARREL_SESSION_LIFETIME: String(hour) })
-  const exp = begun / 1000 + 600
-  const claims = JSON.stringify({ eid: uuid, sg: [], exp })
-  const old = signed(ownHeader, claims, await keyOf(service, uuid))
-  assert.equal(await client.isLoggedIn(old), true)
-  const response = await client.post('/api/authn/login', undefined, { authorization: `Bearer ${old}` })
-  const renewed = bearerOf(response)
-  // Tokens live for half an hour, so the session counts from 20 minutes ago.
-  assert.equal(begunOf(renewed), begun - 1_200_000)
-  assert.equal(claimsOf(renewed).exp, Math.min(claimsOf(renewed).exp, begun / 1000 - 1_200 + hour))
-  to(601)
-  assert.equal(await client.isLoggedIn(old), false)
-  assert.equal(await client.isLoggedIn(renewed), true)
 })
 
 test('T11 sessions at providers are forgotten when theirs has ended', async t => {

@@ -241,14 +241,14 @@ test('Q38 tables have no snapshots, and the problem names them', async t => {
   await imports(works(5, 'work'))
   for (const path of [
     listPath('items', { snapshot: 'abc' }),
-    listPath('works', { query: ['in', 'id', ['from', 'events', ['extract', 'id']]] }),
+    listPath('works', { query: ['in', 'id', ['from', 'audit-events', ['extract', 'id']]] }),
   ]) {
     const response = await root.client.get(path)
     assert.equal(response.headers.get('x-snapshot'), null)
     await response.arrayBuffer()
   }
   const { snapshot } = await list()
-  const mixed = { query: ['in', 'id', ['from', 'events', ['extract', 'id']]], snapshot: snapshot ?? '' }
+  const mixed = { query: ['in', 'id', ['from', 'audit-events', ['extract', 'id']]], snapshot: snapshot ?? '' }
   const problem = await assertProblem(await root.client.get(listPath('works', mixed)), 400, 'bad-parameter')
   assert.match(problem.detail, /events/)
 })

@@ -12,11 +12,13 @@ import {
   claimsOf,
   derivedKey,
   keyOf,
+  ownBegun,
   ownHeader,
   partsOf,
   secretsOf,
   sessionKey,
   signed,
+  signedHere,
   signedParts,
 } from '../support/clients/jwt.ts'
 import { exchange, head } from '../support/clients/raw.ts'
@@ -72,7 +74,7 @@ test('T1 an independent library verifies both kinds of token with the documented
 test('T1 a token made by the documentation alone is accepted', async t => {
   const { service, uuid, client } = await startWithRuthLoggedIn(t)
   const key = await keyOf(service, uuid)
-  assert.equal(await client.isLoggedIn(signed(ownHeader, JSON.stringify(freshClaims(uuid)), key)), true)
+  assert.equal(await client.isLoggedIn(signedHere(JSON.stringify(freshClaims(uuid)), key)), true)
 })
 
 test('T2 a login token lives 30 minutes by default, counted from when it was made', async t => {
@@ -129,7 +131,7 @@ test('T3 a token is valid until exp and not a moment longer', async t => {
 test('T3 a token that is over when it first arrives is not accepted', async t => {
   const { service, uuid, client } = await startWithRuthLoggedIn(t)
   const key = await keyOf(service, uuid)
-  const endedAt = (exp: unknown) => signed(ownHeader, JSON.stringify({ eid: uuid, sg: [], exp }), key)
+  const endedAt = (exp: unknown) => signedHere(JSON.stringify({ eid: uuid, sg: [], exp }), key)
   const now = Date.now() / 1000
   await assertNoneValid(client, {
     'a moment ago': endedAt(now - 0.001),
@@ -290,11 +292,13 @@ test('T7 a configured list of secrets accepts tokens of each and makes tokens wi
 
 test('T8 nothing in the header of a token chooses how it is verified', async t => {
   const { service, uuid, client } = await startWithRuthLoggedIn(t)
-  const key = await keyOf(service, uuid)
+  const key = sessionKey(await keyOf(service, uuid), ownBegun)
   const payload = JSON.stringify(freshClaims(uuid))
+  const named = (header: string) => header.replace(/\}$/, `,"kid":"${ownBegun}"}`)
+  assert.equal(await client.isLoggedIn(signed(named('{"alg":"HS256","typ":"JWT"}'), payload, key)), true)
   const unsigned = (header: string) => `${base64url(header)}.${base64url(payload)}.`
   const otherHash = (alg: string, hash: string) => {
-    const input = `${base64url(`{"alg":"${alg}","typ":"JWT"}`)}.${base64url(payload)}`
+    const input = `${base64url(named(`{"alg":"${alg}","typ":"JWT"}`))}.${base64url(payload)}`
     return `${input}.${createHmac(hash, key).update(input).digest('base64url')}`
   }
   const headers = [
@@ -320,8 +324,8 @@ test('T8 nothing in the header of a token chooses how it is verified', async t =
     '{',
   ]
   await assertNoneValid(client, {
-    ...Object.fromEntries(headers.map(header => [header, signed(header, payload, key)])),
-    'none without signature': unsigned('{"alg":"none","typ":"JWT"}'),
+    ...Object.fromEntries(headers.map(header => [header, signed(named(header), payload, key)])),
+    'none without signature': unsigned(named('{"alg":"none","typ":"JWT"}')),
     'own header without signature': unsigned(ownHeader),
     HS512: otherHash('HS512', 'sha512'),
     'HS256 in name only': otherHash('HS256', 'sha512'),
@@ -402,10 +406,10 @@ test('T8 a token whose signature is right but whose claims make no sense is no v
   ]
   await assertNoneValid(
     client,
-    Object.fromEntries(payloads.map(payload => [payload, signed(ownHeader, payload, key)])),
+    Object.fromEntries(payloads.map(payload => [payload, signedHere(payload, key)])),
   )
   const deep = `${'['.repeat(3_000)}${']'.repeat(3_000)}`
-  await assertNoValidToken(client, signed(ownHeader, `{"eid":${deep}}`, key))
+  await assertNoValidToken(client, signedHere(`{"eid":${deep}}`, key))
 })
 
 test('T8 a signed token with duplicate members is no valid token', async t => {
@@ -413,15 +417,15 @@ test('T8 a signed token with duplicate members is no valid token', async t => {
   const key = await keyOf(service, uuid)
   const { exp } = freshClaims(uuid)
   await assertNoneValid(client, {
-    'eid twice': signed(ownHeader, `{"eid":"nobody","eid":"${uuid}","sg":[],"exp":${exp}}`, key),
-    'exp twice': signed(ownHeader, `{"eid":"${uuid}","sg":[],"exp":1,"exp":${exp}}`, key),
-    'sg twice': signed(ownHeader, `{"eid":"${uuid}","sg":["x"],"sg":[],"exp":${exp}}`, key),
+    'eid twice': signedHere(`{"eid":"nobody","eid":"${uuid}","sg":[],"exp":${exp}}`, key),
+    'exp twice': signedHere(`{"eid":"${uuid}","sg":[],"exp":1,"exp":${exp}}`, key),
+    'sg twice': signedHere(`{"eid":"${uuid}","sg":["x"],"sg":[],"exp":${exp}}`, key),
   })
 })
 
 test('T8 a signed token whose parts are not canonical base64url is no valid token', async t => {
   const { service, uuid, client } = await startWithRuthLoggedIn(t)
-  const key = await keyOf(service, uuid)
+  const key = sessionKey(await keyOf(service, uuid), ownBegun)
   const header = base64url(ownHeader)
   const claims = JSON.stringify(freshClaims(uuid))
   // Extended until the payload needs padding.
@@ -438,11 +442,11 @@ test('T8 a signed token whose parts are not canonical base64url is no valid toke
 test('T8 a token longer than 8 kB is no valid token, in the header and in the address', async t => {
   const { service, uuid, client } = await startWithRuthLoggedIn(t)
   const longClaims = JSON.stringify({ ...freshClaims(uuid), sg: [randomBytes(3_400).toString('hex')] })
-  const long = signed(ownHeader, longClaims, await keyOf(service, uuid))
+  const long = signedHere(longClaims, await keyOf(service, uuid))
   assert.ok(long.length > 9_000)
   await assertNoneValid(client, { signed: long, nonsense: 'a'.repeat(9_000), dots: '.'.repeat(9_000) })
 
-  const longShort = signed(ownHeader, longClaims, await keyOf(service, uuid, 'short-lived'))
+  const longShort = signedHere(longClaims, await keyOf(service, uuid, 'short-lived'))
   for (const token of [longShort, 'b'.repeat(9_000)]) {
     const status = await service.client().status(`/api/authn/status?authentication-token=${token}`)
     assert.equal(status.authenticated, false)
@@ -469,13 +473,9 @@ test('T8 a token made with any other key is no valid token', async t => {
   }
   await assertNoneValid(
     client,
-    Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, signed(ownHeader, claims, key)])),
+    Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, signedHere(claims, key)])),
   )
-  const unknown = signed(
-    ownHeader,
-    JSON.stringify(freshClaims('00000000-0000-4000-8000-000000000000')),
-    secret,
-  )
+  const unknown = signedHere(JSON.stringify(freshClaims('00000000-0000-4000-8000-000000000000')), secret)
   await assertNoValidToken(client, unknown)
 })
 

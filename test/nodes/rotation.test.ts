@@ -3,16 +3,7 @@ import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
-import {
-  begunOf,
-  derivedKey,
-  keyOf,
-  ownHeader,
-  partsOf,
-  secretsOf,
-  sessionKey,
-  signed,
-} from '../support/clients/jwt.ts'
+import { begunOf, derivedKey, keyOf, partsOf, secretsOf, sessionKey, signed } from '../support/clients/jwt.ts'
 import { listPath } from '../support/clients/listings.ts'
 import {
   type Answered,
@@ -177,9 +168,7 @@ async function isSignedWith(node: Service, uuid: string, token: string, secret: 
   if (token === '') return false
   const { header, payload } = partsOf(token)
   const own = await keyOf(node, uuid, 'login', secret)
-  // Tokens that the tests sign themselves are like those of an older version.
-  const key = header === ownHeader ? own : sessionKey(own, begunOf(token))
-  return signed(header, payload, key) === token
+  return signed(header, payload, sessionKey(own, begunOf(token))) === token
 }
 
 /** True if the value of a CSRF pair is 32 random bytes and their HMAC under this secret. */

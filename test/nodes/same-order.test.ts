@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
 import { openDatabase } from '../../src/storage/sqlite/driver.ts'
-import { keyOf, ownHeader, signed } from '../support/clients/jwt.ts'
+import { keyOf, signedHere } from '../support/clients/jwt.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { anyText, pageOf, pagePlan, rawEntity, text } from '../support/data/arbitrary-records.ts'
 import { importText, realData } from '../support/data/imports.ts'
@@ -317,5 +317,5 @@ async function copyAccounts(t: TestContext, { dataFolder }: Service, url: string
 async function tokenOf(service: Service, uuid: string): Promise<string> {
   const [secret] = service.storage.secrets.current()
   const claims = { eid: uuid, sg: [], exp: Math.floor(Date.now() / 1000) + 600 }
-  return signed(ownHeader, JSON.stringify(claims), await keyOf(service, uuid, 'login', secret))
+  return signedHere(JSON.stringify(claims), await keyOf(service, uuid, 'login', secret))
 }

@@ -4,10 +4,7 @@ import { systemReason } from '../../lib/system-errors.ts'
 import type { Content } from '../../model/items.ts'
 import type { ExposedEntity } from '../../storage/copy/snapshot.ts'
 
-/**
- * The format that this version of Carrel writes. A newer version may write another, which this one refuses.
- * Format 1 is from before the first release, when schemas had other numbers.
- */
+/** The format of manifests that this version of Carrel writes and reads. */
 export const currentFormat = 2
 
 /**
@@ -61,7 +58,7 @@ export function readManifest(text: string, path: string): Manifest {
   if (text !== sealed(line))
     throw new BadBackup(`${path} is damaged: its SHA-256 is not the one in its second line`)
   const manifest = JSON.parse(line) as Manifest
-  if (manifest.format > currentFormat)
+  if (manifest.format !== currentFormat)
     throw new BadBackup(
       `${path} was made by Carrel ${manifest.carrel}, in a format that this one doesn't know; use that version`,
     )

@@ -5,12 +5,11 @@ import { openFiles } from '../../files/open-files.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { lastBefore } from '../../storage/copy/from-before.ts'
 import { checkSnapshot, newestSchema, renewSnapshot } from '../../storage/copy/restored.ts'
 import type { Backups } from './backups.ts'
 import { contentsIn, copyTo, countContents, forEachContent } from './contents.ts'
 import type { Progress } from './make.ts'
-import { BadBackup, currentFormat, type Manifest } from './manifest.ts'
+import { BadBackup, type Manifest } from './manifest.ts'
 import { type ClaimedPlace, claimPlace, type Place } from './place.ts'
 import { problemOf } from './verify.ts'
 
@@ -97,12 +96,7 @@ async function choose(backups: Backups, name: string): Promise<Manifest> {
   if (!names.includes(name))
     throw new BadBackup(`${backups.place} has no backup ${name}; it has ${names.join(', ') || 'none'}`)
   const manifest = await backups.manifest(name)
-  if (manifest.format < currentFormat && manifest.schema !== lastBefore)
-    throw new BadBackup(
-      `the backup ${name} was made by a Carrel of before the first release, and has schema version ${manifest.schema}; this ` +
-        `one restores only the last of those, ${lastBefore}; restore it with a Carrel that has that, and make another backup`,
-    )
-  if (manifest.format === currentFormat && manifest.schema > newestSchema)
+  if (manifest.schema > newestSchema)
     throw new BadBackup(
       `the backup ${name} was made by Carrel ${manifest.carrel} and has schema version ${manifest.schema}; this Carrel ` +
         `knows versions up to ${newestSchema}; use a newer one`,

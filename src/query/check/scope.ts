@@ -1,5 +1,4 @@
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
-import { formerNames } from '../../model/built-in-entities.ts'
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Condition, FieldRef, TextQuery } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
@@ -147,7 +146,7 @@ export function findEntity(node: Node, shared: Shared): Entity {
 const maxLength = 1_000
 
 export function entityNamed(name: string, { entities, mayRead }: Shared): Entity | undefined {
-  const exact = entities.get(name) ?? entities.get(formerNames.get(name) ?? '')
+  const exact = entities.get(name)
   if (exact && mayRead(exact)) return exact
   if (name.length > maxLength) return undefined
   const wanted = dashed(name)

@@ -2,9 +2,8 @@ import { join } from 'node:path'
 import { OperatorError, StoreUnavailable } from '../../lib/errors.ts'
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import { type Description, descriptionOf } from '../../model/relations.ts'
-import { madeBefore } from '../schema.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
-import { databaseFile, isOfNow, requireStore } from '../sqlite/migrate.ts'
+import { databaseFile, requireCarrel, requireStore } from '../sqlite/migrate.ts'
 import { perform } from '../sqlite/perform.ts'
 import { openRecords, ranksIn, recordsInOrder } from '../sqlite/record-versions.ts'
 import { migrations } from '../sqlite/schema.ts'
@@ -122,7 +121,7 @@ export function openDump(dataFolder: string): Dump {
 function checkSchema(db: Database, dataFolder: string): void {
   const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
   if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
-  if (!isOfNow(db)) throw madeBefore(dataFolder)
+  requireCarrel(db, dataFolder)
   if (version === migrations.length) return
   throw new StoreUnavailable(
     `the store in ${dataFolder} has schema version ${version}, and this Carrel copies version ${migrations.length}; ${

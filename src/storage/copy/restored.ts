@@ -12,7 +12,6 @@ import { migrations } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
 import { sessions } from '../statements/sessions.ts'
 import { openTrail, signAll } from '../statements/trail.ts'
-import { convertBefore } from './from-before.ts'
 import { entityPath } from './snapshot.ts'
 
 export { restoringFolder } from '../sqlite/migrate.ts'
@@ -54,7 +53,6 @@ interface Renewal {
  * own, so that it removes nothing from the folder of files of the store that was backed up.
  */
 export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event }: Renewal): void {
-  convertBefore(folder)
   migrate(folder, false)
   const keyring = keyringOf(tokenSecrets, () => readSecrets(folder).map(({ secret }) => secret))
   const db = openDatabase(databaseFile(folder), { mode: 'write' })

@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { databaseAddress } from '../../lib/database-address.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { version as program } from '../../lib/version.ts'
-import { madeBefore } from '../schema.ts'
 import { firstRows } from '../statements/registry.ts'
 import { storeTime } from '../statements/statements.ts'
 import { type Connection, connect } from './driver.ts'
@@ -91,19 +90,14 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
   })
 }
 
-/** True if the database has a store. @throws StoreUnavailable if that is from before the first release */
+/** True if the database has a store. */
 export async function hasSchema(db: Connection): Promise<boolean> {
-  if (await has(db, 'store_schema'))
-    // A first start of an earlier release may have been killed between the table and its row.
-    return (await db.rows('SELECT version FROM carrel.store_schema')).length > 0
-  // A store from before the first release has this table.
-  if (await has(db, 'schema_version')) throw madeBefore('the database')
-  return false
+  const [found] = await db.rows<{ is: boolean }>(
+    "SELECT to_regclass('carrel.store_schema') IS NOT NULL AS is",
+  )
+  // A first start of an earlier release may have been killed between the table and its row.
+  return found?.is === true && (await db.rows('SELECT version FROM carrel.store_schema')).length > 0
 }
-
-const has = async (db: Connection, table: string): Promise<boolean> =>
-  (await db.rows<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', `carrel.${table}`))[0]
-    ?.found === true
 
 /** Creates the schema without any rows, in the current transaction: it appears together with its content. */
 export async function createSchema(db: Connection): Promise<void> {

@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { StoreFacts } from '../inspection.ts'
-import { madeBefore } from '../schema.ts'
 import { factsOf, toTime } from '../statements/inspect.ts'
 import { type Database, openDatabase } from './driver.ts'
-import { databaseFile, isOfNow, requireStore } from './migrate.ts'
+import { databaseFile, requireCarrel, requireStore } from './migrate.ts'
 import { perform } from './perform.ts'
 import { migrations } from './schema.ts'
 import { readSecrets } from './secrets.ts'
@@ -21,7 +20,7 @@ export function inspectStore(dataFolder: string): StoreFacts {
     const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
     // A start is just creating the store.
     if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
-    if (!isOfNow(db)) throw madeBefore(dataFolder)
+    requireCarrel(db, dataFolder)
     return {
       ...perform(db, factsOf(version === migrations.length)),
       migrationsMissing: migrations.length - version,

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { version as program } from '../../lib/version.ts'
-import { madeBefore } from '../schema.ts'
 import { firstRows } from '../statements/registry.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
 import { perform } from './perform.ts'
@@ -17,10 +16,7 @@ export const entitiesFolder = (dataFolder: string): string => join(dataFolder, '
 /** Facts about their fields (docs/decisions/0070). */
 export const fieldsFolder = (dataFolder: string): string => join(dataFolder, 'fields')
 
-/**
- * `Crrl`, which marks a store's database, unlike those from before the first release
- * (https://sqlite.org/pragma.html#pragma_application_id).
- */
+/** `Crrl`, which marks a store's database (https://sqlite.org/pragma.html#pragma_application_id). */
 const applicationId = 0x4372726c
 
 /** The folder that a backup is restored to before it becomes the store of the data folder. */
@@ -47,11 +43,11 @@ export function migrate(dataFolder: string, create: boolean): boolean {
   const db = openDatabase(file, { mode: 'write' })
   try {
     db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
-    if (isOfNow(db) && version(db) === migrations.length) return false
+    if (isCarrels(db) && version(db) === migrations.length) return false
     return transaction(db, () => {
       const from = version(db)
       if (from === 0) refuseNew(dataFolder, others, 'empty', create)
-      else if (!isOfNow(db)) throw madeBefore(dataFolder)
+      else requireCarrel(db, dataFolder)
       if (from > migrations.length)
         throw new StoreUnavailable(
           `the store in ${dataFolder} has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
@@ -113,8 +109,15 @@ function refuseNew(
   if (!create) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
 }
 
-/** False for a database from before the first release. */
-export const isOfNow = (db: Database): boolean =>
+/** @throws StoreUnavailable if another program made the database */
+export function requireCarrel(db: Database, dataFolder: string): void {
+  if (!isCarrels(db))
+    throw new StoreUnavailable(
+      `${databaseFile(dataFolder)} is not a database of Carrel; set CARREL_DATA to another folder (nothing was changed)`,
+    )
+}
+
+const isCarrels = (db: Database): boolean =>
   db.get<{ application_id: number }>('PRAGMA application_id')?.application_id === applicationId
 
 const version = (db: Database) => db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0

@@ -387,7 +387,7 @@ testOnOne('D8 restore refuses a place that is not empty, and changes nothing the
 })
 
 testOnOne(
-  'D8 restore refuses a backup of a newer version, and of one long before the first release',
+  'D8 restore refuses a backup of a newer version, and of a format that it does not know',
   async t => {
     const service = await usedService(t, 1)
     const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
@@ -401,6 +401,7 @@ testOnOne(
     for (const newer of [
       { schema: manifest.schema + 1, carrel: '99.0.0' },
       { format: manifest.format + 1, carrel: '99.0.0' },
+      { format: manifest.format - 1, carrel: '99.0.0' },
     ]) {
       write(newer)
       for (const engine of allEngines) {
@@ -409,11 +410,6 @@ testOnOne(
         assert.deepEqual(filesIn(place), [])
       }
     }
-    write({ format: 1, schema: 20 })
-    assertRefused(
-      await restore(emptyPlace(t, 'sqlite'), folder),
-      /before the first release, and has schema version 20/,
-    )
   },
 )
 

@@ -14,7 +14,9 @@ export interface Claims {
   readonly exp: number
 }
 
-export const ownHeader = '{"alg":"HS256","typ":"JWT"}'
+/** The start of the sessions of the tokens that are made here, in ms since 1970. */
+export const ownBegun = Date.now() - 1_000
+export const ownHeader = `{"alg":"HS256","typ":"JWT","kid":"${ownBegun}"}`
 
 export const base64url = (text: string | Uint8Array): string => Buffer.from(text).toString('base64url')
 
@@ -82,3 +84,7 @@ export function signedParts(header: string, payload: string, key: Uint8Array): s
 
 export const signed = (header: string, payload: string, key: Uint8Array): string =>
   signedParts(base64url(header), base64url(payload), key)
+
+/** Makes a token, in this very form. @param key the one from which those of sessions are derived (`keyOf`) */
+export const signedHere = (payload: string, key: Uint8Array): string =>
+  signed(ownHeader, payload, sessionKey(key, ownBegun))
