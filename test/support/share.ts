@@ -62,7 +62,7 @@ const onPostgres = [
   'contract/{kept-versions,snapshots}',
   // Races, several nodes, and processes that are killed.
   '{races,nodes}/*',
-  'admin/backup/{backup,before,kill}',
+  'admin/backup/{backup,kill}',
   'faults/{import-signals,ingest,processes}',
   'workers/{counted-events,revocation}',
   // Schemas, waiting for connections, and lost connections.

@@ -65,7 +65,7 @@ export type Wall = () => number
  * The clock of both engines: the store's own, or the one that goes on from the mark, whichever is ahead.
  * @param wall of an embedded store, the machine's clock
  */
-export function createClock({ read, raise }: Mark, wall: Wall = Date.now): Omit<Clock, 'skew'> {
+export function createClock({ read, raise }: Mark, wall: Wall = () => Date.now()): Omit<Clock, 'skew'> {
   let stored = 0
   let anchor: Reading = { wall: 0, at: 0 }
   let suspect: Reading | undefined
