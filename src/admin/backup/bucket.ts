@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type BucketPlace, placeText } from '../../config/files-place.ts'
 import { contentKey } from '../../files/bucket.ts'
 import { createBucketClient } from '../../files/bucket-client.ts'
+import { holdInBucket } from '../../files/bucket-hold.ts'
 import { openObject, putAndCheck } from '../../files/bucket-read.ts'
 import type { BucketClient } from '../../files/bucket-requests.ts'
 import { storeToBe } from '../../files/files.ts'
 import { openFiles } from '../../files/open-files.ts'
 import { readWhole } from '../../files/opened.ts'
 import { OperatorError } from '../../lib/errors.ts'
-import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { openSqlite } from '../../lib/sqlite.ts'
 import type { Backups } from './backups.ts'
 import { copyTo } from './contents.ts'
@@ -19,7 +18,7 @@ import { temporaryFolder } from './stream.ts'
 
 /**
  * Opens a bucket of backups: `backups/<name>.json` is the manifest of each, `contents/ab/cd/<sha256>` is what
- * they share, and `carrel-backups.lock` says which program writes here.
+ * they share, and `carrel-backups.lock.…` says which program writes here.
  * @throws OperatorError if the bucket holds something else there, or is in use
  * @throws BadBackup if it holds no backups to read
  */
@@ -131,7 +130,7 @@ async function requireBackups(client: BucketClient, prefix: string, where: strin
   for await (const [first] of client.list(prefix, 1)) {
     const name = first?.key.slice(prefix.length)
     if (name === undefined) break
-    if (/^(backups\/|contents\/|carrel-backups\.lock$)/.test(name)) return
+    if (/^(backups\/|contents\/|carrel-backups\.lock\.)/.test(name)) return
     if (mode === 'read') break
     throw new OperatorError(
       `${where} is not empty and holds no backups; give an empty prefix, or one that has backups`,
@@ -140,63 +139,23 @@ async function requireBackups(client: BucketClient, prefix: string, where: strin
   if (mode === 'read') throw new BadBackup(`${where} holds no backups of Carrel`)
 }
 
-/** The lock object, whose name is specific to Carrel: a prefix that has it holds backups. */
+/** Begins the keys of locks. It is specific to Carrel: a prefix that has one holds backups. */
 const lockName = 'carrel-backups.lock'
-/** Time in ms between two renewals of a lock, and time without one after which its program counts as ended. */
-const renewal = 10_000
-const abandoned = 60_000
-/** Time in ms in which a program that began at the same moment has written its lock, too. */
-const settling = 1_000
 
-interface Lock {
-  /** @throws OperatorError if another program has taken the lock */
-  require(): Promise<void>
-  release(): Promise<void>
-}
-
-/**
- * Takes the lock of a bucket, which has no locks of its own: an object that names its program and is written
- * again every few seconds. One that isn't any more, or is of a program of this machine that has ended, is
- * taken over. No clocks are compared.
- */
-async function takeLock(client: BucketClient, key: string, where: string): Promise<Lock> {
-  const inUse = () =>
-    new OperatorError(
+/** @throws OperatorError if another program has the lock */
+async function takeLock(client: BucketClient, key: string, where: string) {
+  const hold = await holdInBucket(client, key, { silence: 60_000 })
+  const refuse = () => {
+    throw new OperatorError(
       `${where} is locked: another backup is using it, or has just been killed; try again in a minute`,
     )
-  const read = () => textOf(client, key, 1_000)
-  const seen = await read()
-  if (seen !== undefined && !isLeftOver(seen))
-    for (const begun = performance.now(); performance.now() - begun < abandoned; await delay(settling))
-      if ((await read()) !== seen) throw inUse()
-  const own = `${randomUUID()}.${processIdInName()}`
-  let renewals = 0
-  const write = () => client.put(key, Buffer.from(`${renewals++}-${own}`))
-  await write()
-  await delay(settling)
-  const lock = {
-    require: async () => {
-      if (!(await read())?.endsWith(own)) throw inUse()
-    },
   }
-  await lock.require()
-  let renewed: Promise<void> = Promise.resolve()
-  const renewing = setInterval(() => {
-    // A lock that was lost is noticed before anything is completed or removed.
-    renewed = lock
-      .require()
-      .then(write, () => {})
-      .catch(() => {})
-  }, renewal).unref()
+  if (hold === 'held') return refuse()
   return {
-    ...lock,
-    release: async () => {
-      clearInterval(renewing)
-      await renewed
-      await lock.require().then(
-        () => client.remove([key]),
-        () => {},
-      )
+    /** @throws OperatorError if another program has taken the lock */
+    require: async () => {
+      if (!(await hold.isOurs())) refuse()
     },
+    release: hold.release,
   }
 }

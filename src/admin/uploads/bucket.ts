@@ -3,13 +3,12 @@ import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BucketPlace, placeText } from '../../config/files-place.ts'
 import { createBucketClient } from '../../files/bucket-client.ts'
+import { allIn, holdInBucket, latestOf } from '../../files/bucket-hold.ts'
 import type { CountRequest } from '../../files/bucket-requests.ts'
 import { Problem } from '../../http/problems.ts'
 import { FilesUnavailable } from '../../lib/errors.ts'
 import { createFairQueue, nobody } from '../../lib/fair-queue.ts'
-import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { freeIn, makeUnpacked, written } from './folder.ts'
-import { keepHold } from './lock.ts'
 import { discardUpload, type Info, isUploadId, type UploadPlace } from './place.ts'
 
 /** Size of a piece in bytes. All but the last have it, so that an upload has few objects however it is sent. */
@@ -49,12 +48,7 @@ export function openBucketOfUploads(
   const infoOf = (id: string) => `${root}${id}/info.json`
   let lookedAt = Number.NEGATIVE_INFINITY
 
-  /** The objects below a key, with the time of the last change. */
-  async function objectsIn(prefix: string) {
-    const objects: { readonly key: string; readonly size: number; readonly modified: number }[] = []
-    for await (const page of client.list(prefix)) objects.push(...page)
-    return objects
-  }
+  const objectsIn = (prefix: string) => allIn(client, prefix)
   async function stateOf(id: string, objects?: Awaited<ReturnType<typeof objectsIn>>) {
     const found = objects ?? (await objectsIn(`${root}${id}/`))
     const pieces = found.flatMap(({ key, size, modified }): Piece[] => {
@@ -93,44 +87,11 @@ export function openBucketOfUploads(
   }
 
   const hold: UploadPlace['hold'] = async (name, options) => {
-    const { silence, onWanted } = options
-    const path = `${root}${name}`
-    const wanted = `${path}-wanted`
-    /** @param now by the clock of the bucket, unless there is no object of one's own yet */
-    const isHeldBy = (one: { readonly key: string; readonly modified: number }, now: number) =>
-      Math.abs(now - one.modified) <= silence && !isLeftOver(one.key)
-    const isHeld = async (own: string) => {
-      const found = await objectsIn(`${path}.`)
-      const now = found.find(({ key }) => key === own)?.modified ?? Date.now()
-      const others = found.filter(({ key }) => key !== own)
-      if (others.some(one => isHeldBy(one, now))) return true
-      if (own !== '') await client.remove(others.map(({ key }) => key))
-      return false
-    }
-    const refuse = async () => {
-      if (onWanted) await client.put(wanted, new Uint8Array())
-      return 'held' as const
-    }
-    if (await isHeld('')) return refuse()
-    const own = `${path}.${randomUUID()}.${processIdInName()}`
-    await client.put(own, new Uint8Array())
-    const remove = () => client.remove([own])
-    // If two have put an object each, the later one to look sees both.
-    if (await isHeld(own)) return remove().then(refuse)
+    const hold = await holdInBucket(client, `${root}${name}`, options)
     const [id = ''] = name.split('/')
-    if (isUploadId(id) && (await client.size(infoOf(id))) === undefined) return remove().then(() => 'gone')
-    if (onWanted) await client.remove([wanted])
-    const beat = async () => {
-      const found = Map.groupBy(await objectsIn(path), ({ key }) => (key === wanted ? wanted : ''))
-      const all = found.get('') ?? []
-      // Another is there if it took the hold while a beat of this one was on its way.
-      const isOurs =
-        all.some(({ key }) => key === own) &&
-        !all.some(one => one.key !== own && isHeldBy(one, latestOf(all)))
-      if (isOurs) await client.put(own, new Uint8Array())
-      return { isOurs, isWanted: found.has(wanted) }
-    }
-    return keepHold(options, 2_000, { beat, remove })
+    if (hold === 'held' || !isUploadId(id) || (await client.size(infoOf(id))) !== undefined) return hold
+    await hold.release()
+    return 'gone'
   }
 
   return {
@@ -231,7 +192,3 @@ export function openBucketOfUploads(
     return part.bytes.copy(buffer)
   }
 }
-
-/** Returns the time of the last change; 0 without objects, of which there may be very many. */
-const latestOf = (objects: readonly { readonly modified: number }[]): number =>
-  objects.reduce((latest, { modified }) => Math.max(latest, modified), 0)

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { gather } from '../../lib/gather.ts'
+import { keepHold } from '../../lib/hold.ts'
 import { isLeftOver, ownProcessId, processIdInName } from '../../lib/process-ids.ts'
 import { isMissing, systemReason, unlessMissing } from '../../lib/system-errors.ts'
-import { holdExclusively, keepHold } from './lock.ts'
+import { holdExclusively } from './lock.ts'
 import { type Added, type Found, type Info, isUploadId, newUploadId, type UploadPlace } from './place.ts'
 
 export const uploadsIn = (dataFolder: string): string => join(dataFolder, 'uploads')

@@ -2,9 +2,10 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../http/problems.ts'
+import type { Hold, HoldOptions } from '../../lib/hold.ts'
 import { hasEnded, ownProcessId } from '../../lib/process-ids.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
-import type { Hold, HoldOptions, UploadPlace } from './place.ts'
+import type { UploadPlace } from './place.ts'
 
 interface Waiting extends HoldOptions {
   /** Maximum time in ms to wait. */
@@ -45,50 +46,6 @@ export const lockUpload = (place: UploadPlace, id: string, onWanted: () => void)
         headers: { 'retry-after': '1' },
       }),
   })
-
-/** What a beat sees of its hold. */
-interface Seen {
-  readonly isOurs: boolean
-  readonly isWanted: boolean
-}
-
-/**
- * Keeps a hold alive until it is released. Beats don't overlap, and a release waits for the one under way, which
- * could write the hold once more.
- * @param interval time in ms between two beats of a hold that others may want
- * @param beat says that the holder is alive, unless another has taken the hold
- */
-export function keepHold(
-  { silence, onWanted }: HoldOptions,
-  interval: number,
-  { beat, remove }: { beat(): Promise<Seen>; remove(): Promise<unknown> },
-): Hold {
-  let underWay: Promise<Seen> | undefined
-  const next = async () => {
-    underWay ??= beat().finally(() => {
-      underWay = undefined
-    })
-    const { isOurs, isWanted } = await underWay
-    if (!isOurs || isWanted) onWanted?.()
-    return isOurs
-  }
-  const timer = setInterval(
-    () => void next().catch(() => {}),
-    onWanted ? interval : Math.min(10_000, silence / 4),
-  ).unref()
-  const ended = async () => {
-    await underWay?.catch(() => {})
-  }
-  return {
-    isOurs: () => ended().then(next),
-    release: async () => {
-      clearInterval(timer)
-      await ended()
-      // A hold that can't be removed falls silent.
-      await remove().catch(() => {})
-    },
-  }
-}
 
 /**
  * Holds a resource that only one program can have, until the returned file is removed. A resource held by a

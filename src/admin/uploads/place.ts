@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Hold, HoldOptions } from '../../lib/hold.ts'
 import type { Upload, Uploads } from '../../model/uploads.ts'
 
 export interface Info {
@@ -29,21 +30,6 @@ export interface Added {
   undo(): Promise<void>
   /** Removes what they took the place of. */
   settle(): Promise<void>
-}
-
-/** The right to use something alone, until it is released or its holder falls silent. It says itself that it is alive. */
-export interface Hold {
-  /** @returns false if another program has taken it */
-  isOurs(): Promise<boolean>
-  /** Never fails: what can't be released falls silent. */
-  release(): Promise<void>
-}
-
-export interface HoldOptions {
-  /** Time in ms after which a silent holder counts as ended. */
-  readonly silence: number
-  /** Called when another program wants the hold, or has taken it. A caller with it also asks the present holder to stop. */
-  onWanted?(): void
 }
 
 /**

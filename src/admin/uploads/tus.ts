@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
 import { Problem } from '../../http/problems.ts'
+import type { Hold } from '../../lib/hold.ts'
 import { lockUpload } from './lock.ts'
-import { discardUpload, type Hold, type Info, newUploadId, type UploadPlace } from './place.ts'
+import { discardUpload, type Info, newUploadId, type UploadPlace } from './place.ts'
 import { receive } from './receive.ts'
 
 /**
