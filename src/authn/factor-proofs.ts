@@ -60,15 +60,16 @@ export function createFactorProofs(parts: Parts): FactorProofs {
   const { clock, factors, passkeys, passwords, people, sealed, throttle } = parts
 
   async function faultOf(
-    { uuid: eperson, key, known, purpose, event }: Proving,
+    { known, purpose, event, ...whose }: Proving,
     proof: Proof,
   ): Promise<string | undefined> {
+    const eperson = whose.uuid
     if (proof.totp !== undefined) return (await isCode(eperson, known, proof.totp)) ? undefined : 'the code'
     if (proof.webauthn !== undefined) {
       const factor = known.find(
         ({ credential }) => credential !== null && credential === credentialIn(proof.webauthn),
       )
-      return factor ? faultOfPasskey(proof.webauthn, purpose, factor, { uuid: eperson, key }) : 'the passkey'
+      return factor ? faultOfPasskey(proof.webauthn, purpose, factor, whose) : 'the passkey'
     }
     if (proof.recovery === undefined) return 'the factor'
     const hash = hashOfRecoveryCode(eperson, proof.recovery)

@@ -63,8 +63,8 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     requireOn(config)
     const { ticket, purpose } = await checked('askChallenge', jsonBody(request))
     reply.header('cache-control', 'no-store')
-    const optionsOf = async (why: 'login' | 'proof', uuid: string, { key }: KeptSession) =>
-      passkeys.requestOptions(why, { uuid, key }, (await factors.of(uuid)).factors)
+    const optionsOf = async (why: 'login' | 'proof', uuid: string, session: KeptSession) =>
+      passkeys.requestOptions(why, { uuid, ...session }, (await factors.of(uuid)).factors)
     const forProof = (caller: Authenticated) =>
       optionsOf('proof', caller.session.eperson.uuid, ownSession(caller))
     const forLogin = (login: Pending) => optionsOf('login', login.uuid, sessionUnderWay(login))

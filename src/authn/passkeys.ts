@@ -4,6 +4,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { Config } from '../config/config.ts'
 import { sameText } from '../lib/hmac.ts'
 import { isObject } from '../lib/json.ts'
+import type { KeptSession } from '../model/accounts.ts'
 import type { StoredFactor } from '../model/factors.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import type { Clock } from '../storage/storage.ts'
@@ -12,10 +13,9 @@ import type { Tickets } from './tickets.ts'
 /** What a challenge is for: a login with a passkey alone, the second step of a login, or a change of factors. */
 export type ChallengePurpose = 'alone' | 'login' | 'proof'
 
-/** The holder of a challenge, by whose session key it is signed: it ends with the session or the login. */
-export interface Challenged {
+/** The holder of a challenge, and the session that asks, by which it is signed: it ends with it. */
+export interface Challenged extends KeptSession {
   readonly uuid: string
-  readonly key: Uint8Array
 }
 
 /** Passkeys (WebAuthn Level 3). Origins and the relying party are those of CARREL_BASE_URL. */
@@ -113,12 +113,11 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
   const rp = { id: hostname, name: config.look.name }
 
   // A challenge says when it ends and is signed for its purpose, so that the store has only those that were used.
-  const macOf = (secret: Uint8Array, purpose: string, whose: Challenged | null, start: Buffer) =>
-    deriveKey(
-      secret,
-      'challenge',
-      Buffer.concat([Buffer.from(`${purpose}/${whose?.uuid ?? ''}/`), whose?.key ?? new Uint8Array()]),
-    )(start).subarray(0, macLength)
+  function macOf(secret: Uint8Array, purpose: string, whose: Challenged | null, start: Buffer) {
+    const { uuid, begun, key } = whose ?? { uuid: '', begun: 0, key: new Uint8Array() }
+    const holder = Buffer.concat([Buffer.from(`${purpose}/${uuid}/${begun}/`), key])
+    return deriveKey(secret, 'challenge', holder)(start).subarray(0, macLength)
+  }
   function challengeFor(purpose: ChallengePurpose, whose: Challenged | null): string {
     const [newest] = keyring()
     if (!newest) throw new Error('there is no secret to sign with')

@@ -15,6 +15,7 @@ import {
   type LoginsUnderWay,
   type Pending,
   type RightPassword,
+  sessionUnderWay,
   ticketRefused,
   underWay,
 } from './logins-under-way.ts'
@@ -127,7 +128,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       throw await ask('The login also needs a second factor. Repeat it with one of those in `factors`.')
     }
     const fault = await proofs
-      .faultOf({ uuid, key: keyIn(login), known: known.factors, purpose: 'login', event }, proof)
+      .faultOf({ uuid, ...sessionUnderWay(login), known: known.factors, purpose: 'login', event }, proof)
       .catch(async error => {
         if (!(error instanceof Problem)) throw error
         const ticket = await logins.issue(login)
@@ -221,7 +222,7 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       const fault =
         known.factors.length > 0
           ? await proofs.faultOf(
-              { uuid, key: ownSession(caller).key, known: known.factors, purpose: 'proof', event },
+              { uuid, ...ownSession(caller), known: known.factors, purpose: 'proof', event },
               proof,
             )
           : await proofs.faultOfLogin(caller, proof, request)

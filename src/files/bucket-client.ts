@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as s3 from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { type BucketPlace, placeText } from '../config/files-place.ts'
-import { FilesUnavailable, UnknownRequest, WrongAnswer } from '../lib/errors.ts'
+import { FilesUnavailable, WrongAnswer } from '../lib/errors.ts'
 import { createFairQueue, nobody } from '../lib/fair-queue.ts'
 import type { BucketOperation } from '../model/measures.ts'
 import { locate, takeFrom } from './bucket-answers.ts'
@@ -89,7 +89,6 @@ export function createBucketClient(place: BucketPlace, count: CountRequest): Buc
       }
       count(operation, 'failure')
       if (error instanceof FilesUnavailable) throw error
-      if (statusOf(error) === 501) throw new UnknownRequest(`${where} does not know a request (status 501)`)
       throw translate(error, place)
     } finally {
       leave()

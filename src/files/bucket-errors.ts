@@ -1,5 +1,5 @@
 import { type BucketPlace, placeText } from '../config/files-place.ts'
-import { FilesFull, FilesUnavailable, MisconfiguredFiles } from '../lib/errors.ts'
+import { FilesFull, FilesUnavailable, MisconfiguredFiles, UnknownRequest } from '../lib/errors.ts'
 
 /** True if there is no such object or upload. */
 export const isMissing = (error: unknown): boolean =>
@@ -42,7 +42,6 @@ const passing: Readonly<Record<string, string>> = {
     'an object was moved to an archive; have it restored, and see that no rule of the bucket archives objects',
   RequestTimeTooSkewed: 'the clock of this machine, or that of the server, is wrong; set it',
   SlowDown: 'it has too many requests',
-  NotImplemented: 'the server does not know a request that Carrel needs',
   MethodNotAllowed: 'the server does not allow a request that Carrel needs',
 }
 
@@ -73,6 +72,8 @@ export function translate(error: unknown, place: BucketPlace): Error {
   const where = `${placeText(place)}${endpoint === null ? '' : ` at ${endpoint}`}`
   if (status === 507 || full.test(error.name))
     return new FilesFull(`${where}: ${isFull} (${error.name})`, cause)
+  if (status === 501)
+    return new UnknownRequest(`${where}: the server does not know a request that Carrel needs (status 501)`)
   const known =
     wrong[error.name] ??
     (/^Unknown(Error)?$/.test(error.name) && status !== undefined ? byStatus[status] : undefined) ??

@@ -312,7 +312,7 @@ testOn('sqlite', 'F5 each error of a bucket is said as what it is, with what wou
     [400, 'AuthorizationHeaderMalformed', /region is wrong; set CARREL_FILES_REGION/, 'MisconfiguredFiles'],
     [301, 'PermanentRedirect', /in another region/, 'MisconfiguredFiles'],
     [404, 'NoSuchBucket', /there is no such bucket/, 'MisconfiguredFiles'],
-    [501, 'NotImplemented', /does not know a request that Carrel needs/, 'FilesUnavailable'],
+    [501, 'NotImplemented', /does not know a request that Carrel needs/, 'UnknownRequest'],
     [503, 'SlowDown', /too many requests/, 'FilesUnavailable'],
   ]
   for (const [status, code, says, name] of causes) {

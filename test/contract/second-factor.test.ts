@@ -302,6 +302,13 @@ test('L14 a passkey is a second factor: its challenge, origin, site, owner and c
   }
   ruth.token = token
   await assertProblem(await sendJson(ruth, `${factorsPath}/recovery-codes`, { proof }), 403, 'proof-refused')
+  // Nor is one of another session.
+  const asked = device.get(await challenge(ruth, { purpose: 'proof' }), { counter: 62 })
+  const renewed = { proof: { webauthn: asked } }
+  const { ticket: second } = await ask()
+  const answer = device.get(await challenge(ruth, { ticket: second }), { counter: 61 })
+  await loggedIn(ruth, await tryLogin(ruth, { ticket: second, webauthn: JSON.stringify(answer) }))
+  await assertProblem(await sendJson(ruth, `${factorsPath}/recovery-codes`, renewed), 403, 'proof-refused')
   const events = await allEvents(await administrator(service.client()))
   assert.ok(events.some(({ reason }) => reason === 'the passkey: its signature counter went back'))
 })
