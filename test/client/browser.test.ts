@@ -193,8 +193,9 @@ test('CL2 a page asks once to log in again, and what was asked goes on', async t
 
 test('CL4 a page reads a long listing at its own pace, and leaves it', async t => {
   const { line, open, service } = await startPageWorld(t)
-  const padding = 'x'.repeat(20_000)
-  const records = Array.from({ length: 1_500 }, (_, id) => ({ id, padding }))
+  // More than the buffers of both connections and of the browser hold together.
+  const padding = 'x'.repeat(40_000)
+  const records = Array.from({ length: 3_000 }, (_, id) => ({ id, padding }))
   await service.addRecords('large', 'id', records)
   const sockets: { readonly bytesWritten: number; readonly destroyed: boolean }[] = []
   service.app.server.on('connection', socket => sockets.push(socket))
@@ -216,8 +217,9 @@ test('CL4 a page reads a long listing at its own pace, and leaves it', async t =
   const ids = await tab.evaluate(async () => {
     const { client } = window as unknown as Window
     let sum = 0
-    for await (const { id } of client.entity('large').query({ orderBy: [['id', 'desc']] })) sum += Number(id)
+    const last = client.entity('large').query({ orderBy: [['id', 'desc']], limit: 100 })
+    for await (const { id } of last) sum += Number(id)
     return sum
   })
-  assert.equal(ids, (1_499 * 1_500) / 2)
+  assert.equal(ids, 2_949.5 * 100)
 })
