@@ -3,7 +3,6 @@ import { ConfigError } from '../config/file.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { systemReason } from '../lib/system-errors.ts'
 import { version } from '../lib/version.ts'
-import { completionCommand } from './completion.ts'
 import { examples } from './examples.ts'
 import { Misuse } from './failures.ts'
 import { endWithOutput } from './output.ts'
@@ -21,10 +20,8 @@ export async function main(): Promise<void> {
 }
 
 /** `carrel help import` is `carrel import --help`. A command that doesn't exist is refused without that. */
-const helpOf = (path: readonly string[]): readonly string[] => {
-  const [name = 'completion'] = path
-  return commands.has(name) || name === 'completion' ? [...path, '--help'] : path
-}
+const helpOf = (path: readonly string[]): readonly string[] =>
+  path[0] === undefined || commands.has(path[0]) ? [...path, '--help'] : path
 
 /** Commands, each loaded when it is called for: together they would double the time and memory of a start. */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
@@ -65,8 +62,6 @@ export async function createProgram(called?: string): Promise<Command> {
       '\nSettings come from the environment: CARREL_DATA, CARREL_PORT, … (docs/reference/settings.md).',
     )
   for (const one of all) program.addCommand(await one())
-  // The completion needs all commands.
-  if (!load) program.addCommand(completionCommand())
   prepare(program, '')
   return program
 }

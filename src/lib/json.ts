@@ -16,13 +16,6 @@ export const parseWritten = (json: string): unknown =>
   mayBeOtherwise(json) ? parseNumbers(json, writtenNumber) : JSON.parse(json)
 
 /**
- * Returns the JSON of a value for comparison, with one text for all spellings of a
- * number that a double holds.
- */
-export const comparableJson = (json: string): string =>
-  mayBeOtherwise(json) ? JSON.stringify(parseExact(json)) : json
-
-/**
  * Converts a number of `parseWritten` to that of `parseExact`. Other values are returned unchanged,
  * including arrays and objects.
  */
