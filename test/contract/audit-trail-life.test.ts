@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
@@ -9,6 +10,7 @@ import { createDatabase } from '../support/service/databases.ts'
 import { databaseOf, engineIn, runSqlIn, test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { clockOfStore } from '../support/service/shifted-clock.ts'
 import { until } from '../support/service/waiting.ts'
 
 /**
@@ -108,15 +110,21 @@ testOn(
     const dataFolder = temporaryFolder(t)
     const day = 24 * 3600 * 1000
     const now = Date.now()
-    t.mock.timers.enable({ apis: ['Date'], now: now - 4 * day })
+    const clock = await clockOfStore(t, dataFolder)
     const daysAgo = (days: number) => new Date(now - days * day).toISOString()
     await withStorage(dataFolder, async first => {
+      const setBack = async (days: number) => {
+        await clock.shift((-days * day) / 1000)
+        // Each look-up reads the time.
+        await first.sessions.of(randomUUID())
+      }
+      await setBack(4)
       await addEvents(first, 5)
       await withStorage(dataFolder, async second => {
-        t.mock.timers.setTime(now - 2 * day)
+        await setBack(2)
         await addEvents(second, 5)
         // No checkpoint was signed meanwhile, as if all nodes had been killed.
-        t.mock.timers.setTime(now)
+        await setBack(0)
         await second.trail.checkpoint()
       })
       for (const days of [3, 1]) {

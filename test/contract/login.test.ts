@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized, wholeAnswer } from '../support/clients/answers.ts'
 import { bearerOf, type Client } from '../support/clients/client.ts'
-import { claimsOf, keyOf, ownHeader, signed } from '../support/clients/jwt.ts'
+import { claimsOf, keyOf, signedHere } from '../support/clients/jwt.ts'
 import { exchange, head } from '../support/clients/raw.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { ruthEmail, startWithRuth, weakHashOf } from '../support/data/ruth.ts'
@@ -220,7 +220,7 @@ test('L6 credentials beat a valid bearer token', async t => {
 test('L6 an expired token alone fails, and does no harm to good credentials', async t => {
   const { service, uuid, client } = await startWithRuth(t)
   const claims = JSON.stringify({ eid: uuid, sg: [], exp: Date.now() / 1000 - 1 })
-  client.token = signed(ownHeader, claims, await keyOf(service, uuid))
+  client.token = signedHere(claims, await keyOf(service, uuid))
   await assertFails(await client.post(login))
   assert.equal((await client.tryLogin(ruthEmail, passwordOf(ruthEmail))).status, 200)
 })

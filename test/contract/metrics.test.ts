@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { keyOf, ownHeader, signed } from '../support/clients/jwt.ts'
+import { keyOf, signedHere } from '../support/clients/jwt.ts'
 import { type Metrics, metricsOf, scraper } from '../support/clients/metrics.ts'
 import { begin } from '../support/clients/transfers.ts'
 import { addItem, contentOf } from '../support/data/repository.ts'
@@ -166,7 +166,7 @@ test('D5 refused tokens are counted by reason', async t => {
   const token = await client.login(ruth)
   const gone = await service.client().login('gone@example.org')
   await service.storage.people.setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
-  const expired = signed(ownHeader, JSON.stringify({ eid: uuid, sg: [], exp: 1 }), await keyOf(service, uuid))
+  const expired = signedHere(JSON.stringify({ eid: uuid, sg: [], exp: 1 }), await keyOf(service, uuid))
   const status = async (path: string, authorization?: string) => {
     const headers = authorization === undefined ? {} : { authorization }
     const answer = await fetch(`${service.address}/api/authn/status${path}`, { headers })

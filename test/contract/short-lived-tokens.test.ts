@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
-import { claimsOf, keyOf, ownHeader, signed } from '../support/clients/jwt.ts'
+import { claimsOf, keyOf, signedHere } from '../support/clients/jwt.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { ruthEmail, startWithRuthLoggedIn } from '../support/data/ruth.ts'
 import { test } from '../support/service/engines.ts'
@@ -88,7 +88,7 @@ test('T5 a login token is useless as authentication-token', async t => {
 
   // Even a login token with the lifetime of a short-lived one is refused here.
   const claims = JSON.stringify({ eid: uuid, sg: [], exp: Date.now() / 1000 + 2 })
-  assert.equal(await isAccepted(stranger, signed(ownHeader, claims, await keyOf(service, uuid))), false)
+  assert.equal(await isAccepted(stranger, signedHere(claims, await keyOf(service, uuid))), false)
 })
 
 test('T10 authentication-token authenticates GET and POST on every other endpoint', async t => {

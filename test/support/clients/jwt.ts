@@ -16,7 +16,8 @@ export interface Claims {
 
 /** The start of the sessions of the tokens that are made here, in ms since 1970. */
 export const ownBegun = Date.now() - 1_000
-export const ownHeader = `{"alg":"HS256","typ":"JWT","kid":"${ownBegun}"}`
+const headerOf = (begun: number) => `{"alg":"HS256","typ":"JWT","kid":"${begun}"}`
+export const ownHeader = headerOf(ownBegun)
 
 export const base64url = (text: string | Uint8Array): string => Buffer.from(text).toString('base64url')
 
@@ -85,6 +86,9 @@ export function signedParts(header: string, payload: string, key: Uint8Array): s
 export const signed = (header: string, payload: string, key: Uint8Array): string =>
   signedParts(base64url(header), base64url(payload), key)
 
-/** Makes a token, in this very form. @param key the one from which those of sessions are derived (`keyOf`) */
-export const signedHere = (payload: string, key: Uint8Array): string =>
-  signed(ownHeader, payload, sessionKey(key, ownBegun))
+/**
+ * Makes a token with these very claims.
+ * @param key the one from which those of sessions are derived (`keyOf`) @param begun in ms since 1970
+ */
+export const signedHere = (payload: string, key: Uint8Array, begun = ownBegun): string =>
+  signed(headerOf(begun), payload, sessionKey(key, begun))

@@ -13,7 +13,7 @@ import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { type ClientLimits, patiently } from '../../../src/storage/postgres/errors.ts'
-import { derivedKey, ownHeader, signed } from '../clients/jwt.ts'
+import { derivedKey, signedHere } from '../clients/jwt.ts'
 import { beginsNow } from '../data/sessions.ts'
 import { atEnd } from './at-end.ts'
 import { createDatabase, runSql, serverUrl } from './databases.ts'
@@ -100,10 +100,10 @@ export async function quickLogin({ storage }: Service, email: string): Promise<s
   const [secret] = storage.secrets.current()
   assert.ok(begun && secret)
   const claims = { eid: uuid, sg: [], exp: Math.floor(Date.now() / 1000) + 600 }
-  return signed(
-    ownHeader,
+  return signedHere(
     JSON.stringify(claims),
     derivedKey(secret, 'login/password', begun.session.sessionKey),
+    begun.begun,
   )
 }
 
