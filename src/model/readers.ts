@@ -1,3 +1,4 @@
+import { msNow } from '../lib/ms-now.ts'
 import type { Group } from './accounts.ts'
 import type { ReadRule } from './entities.ts'
 
@@ -42,7 +43,7 @@ export type Viewer =
     }
 
 /** Returns the day (UTC, YYYY-MM-DD) for which rules are evaluated. */
-export const today = (): string => new Date().toISOString().slice(0, 10)
+export const today = (): string => new Date(msNow()).toISOString().slice(0, 10)
 
 /** True if the readers let the viewer read the object by its address. @param day the result of `today` */
 export const admits = (readers: Readers, viewer: Viewer, day: string): boolean =>

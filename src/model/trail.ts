@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { type Mac, macWith } from '../lib/hmac.ts'
+import { msNow } from '../lib/ms-now.ts'
 import type { AuditEvent, ChainKind, Changes } from './audit-events.ts'
 
 /**
@@ -186,7 +187,7 @@ export const signCheckpoint = (
 ): Checkpoint => {
   const checkpoint = {
     n: (previous?.n ?? 0) + 1,
-    time: new Date().toISOString(),
+    time: new Date(msNow()).toISOString(),
     kind,
     detail: JSON.stringify(detail),
     heads: heads.toSorted((a, b) => a.chain - b.chain || a.place - b.place),

@@ -39,3 +39,11 @@ test('statements are written for one engine only in the files that the decision 
   const unnamed = withStatements.filter(path => !decision.includes(`\`${basename(path)}\``))
   assert.deepEqual(unnamed, [])
 })
+
+test('what is recorded, and whether a right applies, goes by the store’s time and not by that of a node', () => {
+  const rooms = 'src/{authn,items,model,people,storage/statements}/**/*.ts'
+  const own = globSync(rooms, { cwd: repository }).filter(path =>
+    /\bDate\.now\b|\bnew Date\(\)/.test(textOf(path)),
+  )
+  assert.deepEqual(own, ['src/storage/statements/clock.ts'])
+})

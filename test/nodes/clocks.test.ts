@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from '../support/clients/client.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import { metricsOf, scraper } from '../support/clients/metrics.ts'
+import { allEvents } from '../support/data/events.ts'
+import { addItem } from '../support/data/repository.ts'
 import { testOn } from '../support/service/engines.ts'
 import { newDatabase } from '../support/service/nodes.ts'
 import { carrelProcess, type Served, serve } from '../support/service/process.ts'
@@ -14,6 +16,7 @@ const email = 'ruth@example.org'
 const shifts = [120, -120, 0]
 /** Time in ms that a look-up may take on a slow machine, by which nodes may differ. */
 const roundTrip = 400
+const day = 24 * 3600 * 1000
 
 /** Asserts that a token ends this number of seconds after the request for it. @returns its end in ms since 1970 */
 async function assertEnds(make: () => Promise<string>, least: number, most: number) {
@@ -85,3 +88,35 @@ testOn('postgres', 'T2 nodes whose clocks are off by two minutes go by the time 
   const again = await serve(t, dataFolder, {})
   await assertEnds(() => new Client(again.address).login(email), 1_799, 1_800)
 })
+
+testOn(
+  'postgres',
+  'D9 Q11 on nodes whose clocks are days off, days begin and events happen when the database says',
+  async t => {
+    const { dataFolder } = await newDatabase(t, {})
+    const first = await startService(t, { dataFolder })
+    await first.addEperson(email, { admin: true })
+    const dayIn = (days: number) => new Date(Date.now() + days * day).toISOString().slice(0, 10)
+    const read = async (node: Client, uuid: string) => (await node.get(`/api/core/items/${uuid}`)).status
+    const embargoed = await addItem(first, {
+      identifier: 'test/1',
+      readers: [{ reader: 'anonymous', from: dayIn(2) }],
+    })
+    const over = await addItem(first, {
+      identifier: 'test/2',
+      readers: [{ reader: 'anonymous', until: dayIn(-2) }],
+    })
+    await first.stop()
+    for (const days of [3, -3]) {
+      const clock = shiftedClock(t)
+      clock.shift((days * day) / 1000)
+      const node = new Client((await serve(t, dataFolder, { env: clock.env })).address)
+      assert.equal(await read(node, embargoed.uuid), 401, `${days} days`)
+      assert.equal(await read(node, over.uuid), 401, `${days} days`)
+      await node.login(email)
+      const logins = (await allEvents(node)).filter(({ event }) => event === 'login')
+      const off = Date.parse(logins.at(-1)?.time ?? '') - Date.now()
+      assert.ok(Math.abs(off) < 60_000, `a login is recorded ${off} ms from now`)
+    }
+  },
+)

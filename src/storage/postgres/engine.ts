@@ -1,4 +1,5 @@
 import { createFairQueue } from '../../lib/fair-queue.ts'
+import { setAhead } from '../../lib/ms-now.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
@@ -209,6 +210,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     await entities.close()
     await lookup.close()
     await Promise.all(Object.values(poolsByName).map(pool => pool.close()))
+    setAhead(0)
     await worker.close()
   }
   // The main thread alone is patient: a worker that fails is started again.

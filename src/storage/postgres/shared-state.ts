@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setAhead } from '../../lib/ms-now.ts'
 import type { Page, TableSource } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { Secrets } from '../sessions.ts'
@@ -132,13 +133,15 @@ export interface PostgresClock extends Clock {
 
 export function postgresClock(raise: Mark['raise']): PostgresClock {
   const time = databaseTime()
+  const skew = () => Date.now() - time.now()
   let current = 0
   return {
     ...createClock({ read: () => current, raise }, time.now),
-    skew: () => Date.now() - time.now(),
+    skew,
     refresh: (mark, read) => {
       time.read(read)
       current = mark
+      setAhead(skew())
     },
   }
 }

@@ -1,4 +1,5 @@
 import { networkPrefix } from '../../lib/addresses.ts'
+import { msNow } from '../../lib/ms-now.ts'
 import { countRepeats } from '../../lib/repeats.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import type { Trail } from '../trail.ts'
@@ -53,7 +54,7 @@ export async function pruneOlder(
   days: number,
   isClosed: () => boolean,
 ): Promise<void> {
-  const before = new Date(Date.now() - days * day).toISOString()
+  const before = new Date(msNow() - days * day).toISOString()
   for (let step = 0; step < pruneSteps && !isClosed(); step++) {
     if ((await trail.pruneSome(before)) === 0) return
     await new Promise(resolve => setTimeout(resolve, prunePause))

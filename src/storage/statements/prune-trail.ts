@@ -1,3 +1,4 @@
+import { msNow } from '../../lib/ms-now.ts'
 import {
   type Checkpoint,
   type CheckpointDetail,
@@ -240,7 +241,7 @@ function* carriedHeads(
   )
   const needed = new Set([...going, ...signed].map(({ chain }) => chain))
   const replaced = new Set(added.map(({ chain }) => chain))
-  const recent = new Date(Date.now() - goesOnFor).toISOString()
+  const recent = new Date(msNow() - goesOnFor).toISOString()
   return marker.heads.filter(
     ({ chain, time }) => !replaced.has(chain) && (needed.has(chain) || time > recent),
   )

@@ -16,6 +16,7 @@ import {
   insert,
   insertNumbered,
   lock,
+  now,
   type Read,
   record,
   rights,
@@ -181,7 +182,7 @@ export function* firstRows(): Change<void> {
     name: administratorGroup,
     name_key: nameKey(administratorGroup),
     special: 1,
-    created: new Date().toISOString(),
+    created: now(),
   })
   yield* insert('metadata_schema', { prefix: 'dc', namespace: 'http://purl.org/dc/elements/1.1/' })
   for (const name of dublinCore) {

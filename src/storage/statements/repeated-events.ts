@@ -1,4 +1,5 @@
 import { networkPrefix } from '../../lib/addresses.ts'
+import { msNow } from '../../lib/ms-now.ts'
 import { type AuditEvent, detached, isCounted } from '../../model/audit-events.ts'
 import type { Refreshed } from '../sessions.ts'
 import { type CountedObject, eventOfCounts } from './counted-objects.ts'
@@ -117,7 +118,7 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
         await known.writing
         return count(event, refreshed)
       }
-      known.last = Date.now()
+      known.last = msNow()
       if (known.count++ === 0) known.first = known.last
       group.used = used
       return
@@ -140,7 +141,7 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
     groups.set(key, group)
     group.used = used
     timer ??= setInterval(() => void look(), lookEvery).unref()
-    const now = Date.now()
+    const now = msNow()
     const item: Item = { object, clientIp, count: 0, first: now, last: now, writing: undefined }
     group.items.set(name, item)
     kept++

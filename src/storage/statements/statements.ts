@@ -1,5 +1,6 @@
 import { RightsChanged } from '../../lib/errors.ts'
 import type { Client } from '../../lib/fair-queue.ts'
+import { msNow } from '../../lib/ms-now.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { TrailKey } from '../../model/trail.ts'
 import type { Part } from '../window.ts'
@@ -206,7 +207,7 @@ export class TakenBack extends Error {
 }
 
 /** Times in the store, in RFC 3339, UTC. */
-export const now = (): string => new Date().toISOString()
+export const now = (): string => new Date(msNow()).toISOString()
 
 /** SQL of the store's time, in ms since 1970, where a step of its own would take too long. */
 export const storeTime = {
