@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { startPostgres } from '../test/support/service/postgres-server.ts'
 import { catalogue } from './support/catalogue.ts'
 import { scratch } from './support/folder.ts'
 import { head, median, run } from './support/load.ts'
@@ -11,7 +12,7 @@ import { addPersonBy, logIn, password } from './support/session.ts'
 /**
  * Measures the cost of a change: compares this build with that of another checkout in short turns, by the
  * processor time of a request or a command. `node bench/versions.ts <other checkout, built> [status page
- * refresh login import ingest delivery]`
+ * refresh login import ingest delivery]`. With BENCH_ENGINE=postgres, each has a server of PostgreSQL, whose time isn't counted.
  */
 const [other, ...chosen] = process.argv.slice(2)
 if (other === undefined) throw new Error('which other checkout?')
@@ -44,9 +45,15 @@ async function inTurn(
 }
 
 const folders = entries.map(() => scratch())
+const servers =
+  process.env.BENCH_ENGINE === 'postgres' ? await Promise.all(entries.map(() => startPostgres())) : []
+const storeOf = (at: number, folder: string) => ({
+  CARREL_DATA: folder,
+  ...(servers[at] && { CARREL_DATABASE_URL: servers[at].url }),
+})
 const command = (at: number, folder: string, args: readonly string[], input = '') => {
   const { status, stderr } = spawnSync(process.execPath, [entries[at] ?? '', ...args], {
-    env: { ...process.env, CARREL_DATA: folder },
+    env: { ...process.env, ...storeOf(at, folder) },
     input,
     encoding: 'utf8',
   })
@@ -87,7 +94,7 @@ for (const [at, folder] of folders.entries()) {
 }
 const services = await Promise.all(
   folders.map((folder, at) =>
-    start([entries[at] ?? '', 'serve'], { CARREL_DATA: folder, CARREL_PORT: '0', CARREL_WORKERS: '1' }),
+    start([entries[at] ?? '', 'serve'], { ...storeOf(at, folder), CARREL_PORT: '0', CARREL_WORKERS: '1' }),
   ),
 )
 const people = await Promise.all(services.map(({ address }) => logIn(address)))
@@ -157,6 +164,8 @@ const stores = scratch()
 let store = 0
 if (isChosen('ingest'))
   await inTurn('ingest', 's', at => commandTime(at, join(stores, `${store++}`), ['ingest', archive]), 11)
+
+for (const server of servers) await server.remove()
 
 /** Returns the path of the content of the largest file. */
 async function largest({ address }: Running, at: number): Promise<string> {

@@ -3,7 +3,7 @@ import type { NewSession } from '../model/sessions.ts'
 import { type Clock, plausibleStep } from '../storage/storage.ts'
 import type { UnverifiedJwt } from './jwt.ts'
 
-export type SessionLifetimes = Pick<Config, 'sessionLifetime' | 'tokenLifetime'>
+export type SessionLifetimes = Pick<Config, 'sessionLifetime'>
 
 /** The life of a token, with times in ms since 1970. */
 export interface Life {

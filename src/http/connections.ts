@@ -24,6 +24,8 @@ interface Connection {
   readonly network: Network
   /** Requests that have begun and aren't answered. */
   requests: number
+  /** True if one has begun since the connection had its turn to give way. */
+  wasUsed: boolean
 }
 
 interface Network {
@@ -31,8 +33,10 @@ interface Network {
   readonly isProxy: boolean
   /** The newest is last. */
   readonly all: Set<Connection>
-  /** Connections without a request under way; the one that has been idle longest is first. */
-  readonly idle: Set<Connection>
+  /** The same in the order in which they have their turn to give way. */
+  readonly turns: Set<Connection>
+  /** Number of connections with a request under way. */
+  busy: number
 }
 
 /** Maximum number of refused connections that are kept until their request arrives, and that time in ms. */
@@ -58,7 +62,7 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
     const address = clientAddress(socket.remoteAddress ?? '')
     const isOfProxy = address !== null && isProxy(address)
     const name = isOfProxy ? 'proxies' : siteOf(address)
-    return networks.get(name) ?? { name, isProxy: isOfProxy, all: new Set(), idle: new Set() }
+    return networks.get(name) ?? { name, isProxy: isOfProxy, all: new Set(), turns: new Set(), busy: 0 }
   }
 
   /** Returns the network that has the most connections; proxies come last. */
@@ -81,20 +85,20 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
   }
 
   function hasRoom(own: Network): boolean {
-    if (!own.isProxy && own.all.size >= maxOfOne) return close(firstOf(own.idle))
+    if (!own.isProxy && own.all.size >= maxOfOne) return close(idleOf(own))
     if (known.size < max) return true
-    const idle = largest(one => one.idle.size > 0)
-    if (idle) return close(firstOf(idle.idle))
+    const idle = largest(hasIdle)
+    if (idle) return close(idleOf(idle))
     const others = largest(one => !one.isProxy)
     const least = own.isProxy ? 0 : own.all.size + 1
     return others !== undefined && others.all.size > least && close([...others.all].at(-1))
   }
 
   function add(socket: Socket, network: Network): void {
-    const connection: Connection = { socket, network, requests: 0 }
+    const connection: Connection = { socket, network, requests: 0, wasUsed: false }
     networks.set(network.name, network)
     network.all.add(connection)
-    network.idle.add(connection)
+    network.turns.add(connection)
     known.set(socket, connection)
     measures.open.change(1)
     socket.once('close', () => remove(connection))
@@ -105,7 +109,8 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
     if (!known.delete(socket)) return
     measures.open.change(-1)
     network.all.delete(connection)
-    network.idle.delete(connection)
+    network.turns.delete(connection)
+    if (connection.requests > 0) network.busy--
     if (network.all.size === 0) networks.delete(network.name)
   }
 
@@ -141,14 +146,31 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
   return {
     begin: socket => {
       const connection = known.get(socket)
-      if (connection && connection.requests++ === 0) connection.network.idle.delete(connection)
+      if (!connection) return
+      connection.wasUsed = true
+      if (connection.requests++ === 0) connection.network.busy++
     },
     end: socket => {
       const connection = known.get(socket)
-      if (connection && --connection.requests === 0) connection.network.idle.add(connection)
+      if (connection && --connection.requests === 0) connection.network.busy--
     },
   }
 }
 
-const firstOf = (connections: ReadonlySet<Connection>): Connection | undefined =>
-  connections.values().next().value
+const hasIdle = ({ all, busy }: Network): boolean => all.size > busy
+
+/**
+ * Returns about the one that has been idle longest. One that was used since its last turn is passed over once: so a
+ * request costs nothing but a mark.
+ */
+function idleOf(network: Network): Connection | undefined {
+  if (!hasIdle(network)) return undefined
+  // Ends: whoever is idle has no mark on the second turn.
+  for (const connection of network.turns) {
+    if (connection.requests === 0 && !connection.wasUsed) return connection
+    connection.wasUsed = false
+    network.turns.delete(connection)
+    network.turns.add(connection)
+  }
+  return undefined
+}

@@ -33,7 +33,7 @@ export function systemReason(error: unknown): string | undefined {
 
 /**
  * True if the error, or one that caused it, says that this process or the machine can open no more files.
- * Starting a thread has no system call in its error, only the code in its message.
+ * Starting a thread has no system call in its error, only the code in its message, and loading a module only the words.
  */
 export function isOutOfDescriptors(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -43,6 +43,7 @@ export function isOutOfDescriptors(error: unknown): boolean {
     code === 'EMFILE' ||
     code === 'ENFILE' ||
     (code === 'ERR_WORKER_INIT_FAILED' && /\bE[MN]FILE\b/.test(message)) ||
+    /^Cannot read package config .*: (too many open files|file table overflow)\.$/s.test(message) ||
     isOutOfDescriptors(cause)
   )
 }

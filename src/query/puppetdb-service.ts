@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { reads } from '../http/access.ts'
 import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
+import { msNow } from '../lib/ms-now.ts'
 import { version } from '../lib/version.ts'
 import { viewerOf } from '../model/caller.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -47,7 +48,7 @@ export function puppetDbServiceRoutes(
     }),
   )
   routesOf(app).get(`${meta}/server-time`, queried('showServerTime', reads('anybody', 'any')), async () => ({
-    server_time: new Date().toISOString(),
+    server_time: new Date(msNow()).toISOString(),
   }))
 
   const statusOf = async () => {

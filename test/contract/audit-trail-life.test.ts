@@ -192,9 +192,9 @@ test('D9 the housekeeping removes what is older than the retention, and nothing 
   await olderStore(dataFolder, 1_200)
   await withStorage(dataFolder, async storage => {
     await addEvents(storage, 4)
-    await pruneOlder(storage.trail, 30, () => false)
+    await pruneOlder(storage.trail, 30, () => false, Date.now())
     assert.equal((await storedEvents(storage)).length, 1_204)
-    await pruneOlder(storage.trail, 1, () => false)
+    await pruneOlder(storage.trail, 1, () => false, Date.now())
     assert.equal((await storedEvents(storage)).length, 4)
     assert.deepEqual((await verify(storage)).faults, [])
   })

@@ -125,6 +125,16 @@ test('a store that a newer Carrel wrote is refused by name, with both versions',
     `Carrel ${version} knows versions up to ${migrations[engineIn(t)].length}`,
   ))
 
+test('a database of another program is refused, and nothing in it changes', t =>
+  refused(
+    t,
+    {
+      sqlite: 'PRAGMA application_id = 0',
+      postgres: 'ALTER TABLE carrel.store_schema RENAME TO schema_version',
+    },
+    /is not a database of Carrel|tables that are no store of this Carrel/,
+  ))
+
 /** SQL that takes back what later versions added. */
 const firstVersion = {
   sqlite: `DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;

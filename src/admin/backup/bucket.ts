@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type BucketPlace, placeText } from '../../config/files-place.ts'
 import { contentKey } from '../../files/bucket.ts'
 import { createBucketClient } from '../../files/bucket-client.ts'
-import { holdInBucket } from '../../files/bucket-hold.ts'
+import { allIn, holdInBucket } from '../../files/bucket-hold.ts'
 import { openObject, putAndCheck } from '../../files/bucket-read.ts'
 import type { BucketClient } from '../../files/bucket-requests.ts'
 import { storeToBe } from '../../files/files.ts'
@@ -27,16 +28,19 @@ export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'wr
   const where = placeText(place)
   const client = createBucketClient(place, () => {})
   await requireBackups(client, prefix, where, mode)
-  const lock = mode === 'write' ? await takeLock(client, `${prefix}${lockName}`, where) : undefined
   const ofContents = { ...place, prefix: `${prefix}contents/` }
   const contents = await openFiles(ofContents, storeToBe)
-  // A backup that was killed left these.
-  if (lock)
-    await contents.clearIncoming(Date.now()).catch(async error => {
-      await lock.release()
-      throw error
-    })
   const folder = temporaryFolder()
+  let lock: Awaited<ReturnType<typeof takeLock>> | undefined
+  try {
+    if (mode === 'write') lock = await takeLock(client, `${prefix}${lockName}`, where)
+    // A backup that was killed left these.
+    if (lock) await contents.clearIncoming(Date.now())
+  } catch (error) {
+    folder.remove()
+    await lock?.release()
+    throw error
+  }
   const keyOf = (sha256: string) => contentKey(ofContents.prefix, sha256)
   const manifests = manifestsInBucket(place)
   const manifestKey = (name: string) => `${prefix}backups/${name}.json`
@@ -90,10 +94,14 @@ export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'wr
       return openSqlite(path, { mode: 'immutable' }, bad)
     },
     contentsFrom: async digits => {
+      await lock?.require()
       listed.delete(digits)
       return [...(await sizesOf(digits)).keys()]
     },
-    removeContent: sha256 => client.remove([keyOf(sha256)]),
+    removeContent: async sha256 => {
+      await lock?.require()
+      await client.remove([keyOf(sha256)])
+    },
     close: async () => {
       folder.remove()
       await lock?.release()
@@ -139,23 +147,33 @@ async function requireBackups(client: BucketClient, prefix: string, where: strin
   if (mode === 'read') throw new BadBackup(`${where} holds no backups of Carrel`)
 }
 
-/** Begins the keys of locks. It is specific to Carrel: a prefix that has one holds backups. */
+/** Keys of locks begin with it. It is specific to Carrel: a prefix that has one holds backups. */
 const lockName = 'carrel-backups.lock'
 
-/** @throws OperatorError if another program has the lock */
+/**
+ * Takes the lock. One that its program doesn't write again, because it was killed, is waited for; so is a program that
+ * began at the same moment, when both give way.
+ * @throws OperatorError if another program has the lock
+ */
 async function takeLock(client: BucketClient, key: string, where: string) {
-  const hold = await holdInBucket(client, key, { silence: 60_000 })
   const refuse = () => {
-    throw new OperatorError(
-      `${where} is locked: another backup is using it, or has just been killed; try again in a minute`,
-    )
+    throw new OperatorError(`${where} is locked: another backup is using it; try again when it has ended`)
   }
-  if (hold === 'held') return refuse()
-  return {
-    /** @throws OperatorError if another program has taken the lock */
-    require: async () => {
-      if (!(await hold.isOurs())) refuse()
-    },
-    release: hold.release,
+  const written = new Map<string, number>()
+  for (;;) {
+    const hold = await holdInBucket(client, key, { silence: 60_000 })
+    if (typeof hold !== 'string')
+      return {
+        /** @throws OperatorError if another program has taken the lock */
+        require: async () => {
+          if (!(await hold.isOurs())) refuse()
+        },
+        release: hold.release,
+      }
+    for (const { key: one, modified } of await allIn(client, `${key}.`)) {
+      if (modified > (written.get(one) ?? modified)) refuse()
+      written.set(one, modified)
+    }
+    await delay(500 + Math.random() * 1_000)
   }
 }

@@ -41,7 +41,8 @@ export const backupWork =
   ): Work =>
   async ({ signal, log, progress }) => {
     let step = ''
-    const report = await backUpTo(await openBackups(place, 'write'), await source(), keep, (what, share) => {
+    const from = await source()
+    const report = await backUpTo(await openBackups(place, 'write'), from, keep, (what, share) => {
       signal.throwIfAborted()
       if (what !== step) log(what)
       step = what

@@ -87,11 +87,9 @@ export function openBucketOfUploads(
   }
 
   const hold: UploadPlace['hold'] = async (name, options) => {
-    const hold = await holdInBucket(client, `${root}${name}`, options)
     const [id = ''] = name.split('/')
-    if (hold === 'held' || !isUploadId(id) || (await client.size(infoOf(id))) !== undefined) return hold
-    await hold.release()
-    return 'gone'
+    const isThere = async () => !isUploadId(id) || (await client.size(infoOf(id))) !== undefined
+    return holdInBucket(client, `${root}${name}`, options, isThere)
   }
 
   return {

@@ -65,7 +65,8 @@ export async function holdExclusively(
 ): Promise<string | null> {
   const before = await filesOf(path)
   if (await someHold(before, silence, Date.now())) return null
-  const own = `${path}.${1 + Math.max(0, ...before.map(numberOf))}`
+  // A time where there is no number: none comes back, so none who was silent takes the file of another for its own.
+  const own = `${path}.${before.length === 0 ? Date.now() : 1 + Math.max(0, ...before.map(numberOf))}`
   if (!(await isMade(own))) return null
   // The clock of a file server may differ from this machine's.
   const [files, { mtimeMs }] = await Promise.all([filesOf(path), stat(own)])

@@ -231,8 +231,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   // The other event loops only look for a new key.
   kept =
     shared.loop === null
-      ? keepTrail(trail, options.eventsRetention)
-      : keepTrail({ ...trail, checkpoint: lookForKey }, null)
+      ? keepTrail(trail, options.eventsRetention, clock)
+      : keepTrail({ ...trail, checkpoint: lookForKey }, null, clock)
   const repository = part('repository')
   const people = part('people')
   return {

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { databaseAddress } from '../../lib/database-address.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
+import { setAhead } from '../../lib/ms-now.ts'
 import { version as program } from '../../lib/version.ts'
 import { firstRows } from '../statements/registry.ts'
 import { storeTime } from '../statements/statements.ts'
@@ -28,6 +29,8 @@ export async function openMigrated(
     const db = await connect(patient)
     try {
       await requireSession(db, patient)
+      const [read] = await db.rows<{ now: number }>(`SELECT ${storeTime.postgres} AS now`)
+      if (read) setAhead(Date.now() - read.now)
       return { db, isNew: await migrate(db, create) }
     } catch (error) {
       await db.close()
@@ -90,13 +93,18 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
   })
 }
 
-/** True if the database has a store. */
+/** True if the database has a store. @throws StoreUnavailable if another program has made the schema */
 export async function hasSchema(db: Connection): Promise<boolean> {
   const [found] = await db.rows<{ is: boolean }>(
     "SELECT to_regclass('carrel.store_schema') IS NOT NULL AS is",
   )
   // A first start of an earlier release may have been killed between the table and its row.
-  return found?.is === true && (await db.rows('SELECT version FROM carrel.store_schema')).length > 0
+  if (found?.is) return (await db.rows('SELECT version FROM carrel.store_schema')).length > 0
+  if ((await db.rows("SELECT 1 FROM pg_tables WHERE schemaname = 'carrel' LIMIT 1")).length > 0)
+    throw new StoreUnavailable(
+      'the schema carrel has tables that are no store of this Carrel; use another database (nothing was changed)',
+    )
+  return false
 }
 
 /** Creates the schema without any rows, in the current transaction: it appears together with its content. */

@@ -100,7 +100,7 @@ const fits: Readonly<Record<SessionKind, string>> = {
   standby: 'pg_is_in_recovery()',
 }
 
-/** The message where a standby is refused. */
+/** The message that refuses a standby. */
 export const standbyRefused =
   'the database is a standby: point CARREL_DATABASE_URL to the primary, or promote this one'
 

@@ -128,7 +128,8 @@ export async function openEngine({
       return undefined
     }
   }
-  const kept = shared.loop === null ? keepTrail(trail, eventsRetention) : undefined
+  const clock = sqliteClock({ db, snapshot, raise: part('clock').raise })
+  const kept = shared.loop === null ? keepTrail(trail, eventsRetention, clock) : undefined
   const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
     db,
@@ -179,7 +180,7 @@ export async function openEngine({
       repeatedEvents: () => amount(parts.trail.reads.size),
       heldVersions: () => amount(parts.entities.reads.heldSize),
     },
-    clock: sqliteClock({ db, snapshot, raise: part('clock').raise }),
+    clock,
     alerts: part('alerts'),
     processes: part('processes'),
     registry: part('registry'),

@@ -42,12 +42,12 @@ export function migrate(dataFolder: string, create: boolean): boolean {
   }
   const db = openDatabase(file, { mode: 'write' })
   try {
+    if (size) requireCarrel(db, dataFolder)
     db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
     if (isCarrels(db) && version(db) === migrations.length) return false
     return transaction(db, () => {
       const from = version(db)
       if (from === 0) refuseNew(dataFolder, others, 'empty', create)
-      else requireCarrel(db, dataFolder)
       if (from > migrations.length)
         throw new StoreUnavailable(
           `the store in ${dataFolder} has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
@@ -111,7 +111,7 @@ function refuseNew(
 
 /** @throws StoreUnavailable if another program made the database */
 export function requireCarrel(db: Database, dataFolder: string): void {
-  if (!isCarrels(db))
+  if (!isCarrels(db) && db.get('SELECT 1 FROM sqlite_schema'))
     throw new StoreUnavailable(
       `${databaseFile(dataFolder)} is not a database of Carrel; set CARREL_DATA to another folder (nothing was changed)`,
     )

@@ -2,6 +2,7 @@ import { networkPrefix } from '../../lib/addresses.ts'
 import { msNow } from '../../lib/ms-now.ts'
 import { countRepeats } from '../../lib/repeats.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
+import type { Clock } from '../storage.ts'
 import type { Trail } from '../trail.ts'
 
 /** Time in ms between two signatures of the heads. Later events could be cut off the end unnoticed. */
@@ -25,6 +26,7 @@ export interface KeptTrail {
 export function keepTrail(
   trail: { readonly checkpoint: () => Promise<unknown> } & Pick<Trail, 'pruneSome'>,
   retention: number | null,
+  { certain }: Pick<Clock, 'certain'>,
 ): KeptTrail {
   let isClosed = false
   let running: Promise<unknown> = Promise.resolve()
@@ -37,7 +39,10 @@ export function keepTrail(
   const timers = [setInterval(() => void run(trail.checkpoint), checkpointInterval).unref()]
   if (retention !== null)
     timers.push(
-      setInterval(() => void run(() => pruneOlder(trail, retention, () => isClosed)), pruneInterval).unref(),
+      setInterval(
+        () => void run(() => pruneOlder(trail, retention, () => isClosed, certain())),
+        pruneInterval,
+      ).unref(),
     )
   return {
     close: async () => {
@@ -48,13 +53,17 @@ export function keepTrail(
   }
 }
 
-/** Removes events that are older than the given number of days, in steps with a pause between them. */
+/**
+ * Removes events that are older than the given number of days, in steps with a pause between them.
+ * @param certain a time that has certainly passed, in ms since 1970: what a clock that is ahead for a moment removes is gone
+ */
 export async function pruneOlder(
   trail: Pick<Trail, 'pruneSome'>,
   days: number,
   isClosed: () => boolean,
+  certain: number,
 ): Promise<void> {
-  const before = new Date(msNow() - days * day).toISOString()
+  const before = new Date(Math.min(msNow(), certain) - days * day).toISOString()
   for (let step = 0; step < pruneSteps && !isClosed(); step++) {
     if ((await trail.pruneSome(before)) === 0) return
     await new Promise(resolve => setTimeout(resolve, prunePause))

@@ -162,6 +162,31 @@ test('D8 two backups to one bucket keep apart: one is refused while the other wr
   assert.deepEqual(bucket.keys('of/carrel/backups/'), [`of/carrel/backups/${name}.json`])
 })
 
+test('D8 of two backups to one bucket that begin at once, at least one is made', async t => {
+  const bucket = await startBucket(t, 'backups')
+  const env = { ...bucketSettings(bucket), CARREL_FILES: join(temporaryFolder(t, 'sqlite'), 'files') }
+  const service = await startService(t, { env, engine: 'sqlite' })
+  await addFiles(service, 'a/1', randomBytes(100))
+  const isLock = (path: string) => path.includes('carrel-backups.lock')
+  const both = Promise.withResolvers<void>()
+  let begun = 0
+  // Each has written its object before either looks for others.
+  bucket.line.fault = ({ method, path }) => {
+    if (method === 'PUT' && isLock(path) && ++begun === 2) both.resolve()
+    return method === 'GET' && begun > 0 && begun <= 2 && isLock(path)
+      ? { waitsFor: both.promise }
+      : undefined
+  }
+  const ends = await Promise.all([1, 2].map(() => carrel(service.dataFolder, ['backup', backups], { env })))
+  assert.ok(
+    ends.some(({ code }) => code === 0),
+    ends.map(({ stderr }) => stderr).join(''),
+  )
+  assert.ok(begun > 2, 'both had to give way')
+  assert.match(assertDone(await verify(env)), /intact, 1 file\n/)
+  assert.deepEqual(bucket.keys('of/carrel/carrel-backups'), [])
+})
+
 test('D8 a damaged content stops no backup from bucket to bucket, which names it, and a copy kept wrongly is made by reading', async t => {
   const bucket = await startBucket(t, 'backups')
   const env = { ...bucketSettings(bucket), CARREL_FILES: 's3://backups/archive' }

@@ -16,6 +16,7 @@ import {
 } from '../../../src/admin/uploads/place.ts'
 import { toConfig } from '../../../src/config/config.ts'
 import type { BucketPlace } from '../../../src/config/files-place.ts'
+import { createBucketClient } from '../../../src/files/bucket-client.ts'
 import { repeats } from '../../support/scale.ts'
 import { type BucketServer, bucketSettings, startBucket } from '../../support/service/bucket.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
@@ -254,6 +255,38 @@ test('UP5 a hold in a bucket that is released or lost stays so, though a beat of
   assert.deepEqual([await second.hold.isOurs(), told], [false, true])
   for (const one of [second.hold, thief]) await one.release()
   assert.deepEqual(keys(), [])
+})
+
+test('UP5 a hold in a bucket outlives one that wants it, and ends with one that has taken it', async t => {
+  const { open, bucket } = await kinds.bucket(t)
+  assert.ok(bucket)
+  const place = open()
+  const id = await added(place)
+  const hold = await place.hold(`${id}/held`, { silence: 30_000 })
+  assert.ok(typeof hold === 'object')
+  const client = createBucketClient(toConfig(bucketSettings(bucket)).files as BucketPlace, () => {})
+  const other = `archive/uploads/${id}/held.2.x.y`
+  await client.put(other, new Uint8Array())
+  const passing = hold.isOurs()
+  const { length } = bucket.line.requests
+  await until('a look', () => bucket.line.requests.length > length)
+  await client.remove([other])
+  assert.equal(await passing, true)
+  await client.put(other, new Uint8Array())
+  assert.equal(await hold.isOurs(), false)
+  await hold.release()
+})
+
+test('UP5 a hold in a bucket that fails on the way leaves nothing that keeps others out', async t => {
+  const { open, bucket } = await kinds.bucket(t)
+  assert.ok(bucket)
+  const place = open()
+  const id = await added(place)
+  bucket.line.fault = ({ method }) => (method === 'HEAD' ? { status: 400 } : undefined)
+  await assert.rejects(place.hold(`${id}/held`, { silence: 30_000 }))
+  bucket.line.fault = () => undefined
+  assert.deepEqual(bucket.keys(`archive/uploads/${id}/held`), [])
+  assert.equal(await discardUpload(place, id), 'removed')
 })
 
 test('UP1 PR4 of all who want what an ended program held, one gets it', async t => {
