@@ -194,6 +194,9 @@ test('D9 the housekeeping removes what is older than the retention, and nothing 
     await addEvents(storage, 4)
     await pruneOlder(storage.trail, 30, () => false, Date.now())
     assert.equal((await storedEvents(storage)).length, 1_204)
+    // A clock that jumped ahead for a moment removes nothing.
+    await pruneOlder(storage.trail, 1, () => false, Date.now() - 5 * 24 * 3600 * 1000)
+    assert.equal((await storedEvents(storage)).length, 1_204)
     await pruneOlder(storage.trail, 1, () => false, Date.now())
     assert.equal((await storedEvents(storage)).length, 4)
     assert.deepEqual((await verify(storage)).faults, [])
