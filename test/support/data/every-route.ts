@@ -50,6 +50,7 @@ export async function everything(t: TestContext): Promise<World> {
   assert.equal(policy.status, 201, JSON.stringify(policy.body))
   await service.addRecords('birds', 'id', [{ id: 1, name: 'Wren' }], 'admin')
   await patchEntity(admin, 'birds', { write: 'admin' })
+  await service.addRecords('events', 'id', [{ id: 1 }], 'admin')
   const process = await admin.post('/api/system/scripts/verify/processes')
   const sent = await admin.post('/api/uploads', undefined, { 'tus-resumable': '1.0.0', 'upload-length': '5' })
   const token = await postJson(admin, '/api/authn/tokens', { name: 'of the administrator' })
