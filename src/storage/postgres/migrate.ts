@@ -95,12 +95,14 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
 
 /** True if the database has a store. @throws StoreUnavailable if another program has made the schema */
 export async function hasSchema(db: Connection): Promise<boolean> {
-  const [found] = await db.rows<{ is: boolean }>(
-    "SELECT to_regclass('carrel.store_schema') IS NOT NULL AS is",
+  // In one statement: another node may be creating the store.
+  const [found] = await db.rows<{ is: boolean; tables: boolean }>(
+    `SELECT to_regclass('carrel.store_schema') IS NOT NULL AS is,
+       EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = 'carrel') AS tables`,
   )
   // A first start of an earlier release may have been killed between the table and its row.
   if (found?.is) return (await db.rows('SELECT version FROM carrel.store_schema')).length > 0
-  if ((await db.rows("SELECT 1 FROM pg_tables WHERE schemaname = 'carrel' LIMIT 1")).length > 0)
+  if (found?.tables)
     throw new StoreUnavailable(
       'the schema carrel has tables that are no store of this Carrel; use another database (nothing was changed)',
     )

@@ -111,7 +111,8 @@ function refuseNew(
 
 /** @throws StoreUnavailable if another program made the database */
 export function requireCarrel(db: Database, dataFolder: string): void {
-  if (!isCarrels(db) && db.get('SELECT 1 FROM sqlite_schema'))
+  // In this order: another program may be creating the store, and the mark comes with the tables.
+  if (db.get('SELECT 1 FROM sqlite_schema') && !isCarrels(db))
     throw new StoreUnavailable(
       `${databaseFile(dataFolder)} is not a database of Carrel; set CARREL_DATA to another folder (nothing was changed)`,
     )
