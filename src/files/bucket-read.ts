@@ -199,6 +199,8 @@ export interface Sent {
 
 /** Maximum number of parts that are read again after they were sent; of more, the last and some by chance. */
 const maxPartsAgain = 13
+/** Number of those that are read at the same time: far from a bucket, each costs a round trip. */
+const partsAtOnce = 3
 const piece = 256 * 1024
 
 /** Reads an object again that was just written. @throws WrongAnswer if the bucket hasn't kept what was sent */
@@ -208,25 +210,31 @@ export async function requireKept(
   { size, partSize, sums }: Sent,
 ): Promise<void> {
   const isAll = sums.length <= maxPartsAgain
-  const first = { start: 0, end: Math.min(size, isAll ? size : partSize) - 1 }
-  const file = await openObject(client, key, first, size)
-  if (!file) throw new WrongAnswer(`${key}: it is not there after it was written`)
-  try {
+  const parts = (isAll ? [...sums.keys()] : partsByChance(sums.length)).values()
+  async function readOn(): Promise<void> {
     const buffer = Buffer.allocUnsafe(Math.min(piece, size))
-    for (const part of isAll ? sums.keys() : partsByChance(sums.length)) {
-      const end = Math.min(size, (part + 1) * partSize)
-      file.expect(isAll ? size - 1 : end - 1)
-      let sum = 0
-      for (let at = part * partSize; at < end; ) {
-        const { bytesRead } = await file.read(buffer, 0, Math.min(piece, end - at), at)
-        sum = crc32(buffer.subarray(0, bytesRead), sum)
-        at += bytesRead
+    let file: Opened | undefined
+    try {
+      for (const part of parts) {
+        const [start, end] = [part * partSize, Math.min(size, (part + 1) * partSize)]
+        const last = isAll ? size - 1 : end - 1
+        file?.expect(last)
+        file ??= await openObject(client, key, { start, end: last }, size)
+        if (!file) throw new WrongAnswer(`${key}: it is not there after it was written`)
+        let sum = 0
+        for (let at = start; at < end; ) {
+          const { bytesRead } = await file.read(buffer, 0, Math.min(piece, end - at), at)
+          sum = crc32(buffer.subarray(0, bytesRead), sum)
+          at += bytesRead
+        }
+        if (sum !== sums[part])
+          throw new WrongAnswer(`${key}: the bucket has kept other bytes than were sent`)
       }
-      if (sum !== sums[part]) throw new WrongAnswer(`${key}: the bucket has kept other bytes than were sent`)
+    } finally {
+      await file?.close()
     }
-  } finally {
-    await file.close()
   }
+  await Promise.all(Array.from({ length: isAll ? 1 : partsAtOnce }, readOn))
 }
 
 export const sentAtOnce = (bytes: Uint8Array): Sent => ({
