@@ -68,8 +68,9 @@ export async function holdExclusively(
   // A time where there is no number: none comes back, so none who was silent takes the file of another for its own.
   const own = `${path}.${before.length === 0 ? Date.now() : 1 + Math.max(0, ...before.map(numberOf))}`
   if (!(await isMade(own))) return null
-  // The clock of a file server may differ from this machine's.
-  const [files, { mtimeMs }] = await Promise.all([filesOf(path), stat(own)])
+  const files = await filesOf(path)
+  // Fails if a holder has moved the folder away, whose file the list may lack. The clock of a file server may differ.
+  const { mtimeMs } = await stat(own)
   const others = files.filter(each => each !== own)
   if (await someHold(others, silence, mtimeMs)) {
     await rm(own, { force: true })
