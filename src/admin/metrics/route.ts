@@ -117,6 +117,8 @@ function startSampler(tally: Tally, metrics: StoreMetrics): Sampler {
     }
   }
 
+  // Figures that are asked for at once have them, too.
+  sample()
   let last = performance.now()
   let ticks = 0
   const timer = setInterval(() => {
