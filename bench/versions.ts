@@ -12,7 +12,8 @@ import { addPersonBy, logIn, password } from './support/session.ts'
 /**
  * Measures the cost of a change: compares this build with that of another checkout in short turns, by the
  * processor time of a request or a command. `node bench/versions.ts <other checkout, built> [status page
- * refresh login import ingest delivery]`. With BENCH_ENGINE=postgres, each has a server of PostgreSQL, whose time isn't counted.
+ * refresh login import ingest delivery]`. With BENCH_ENGINE=postgres, each has a server of PostgreSQL, whose time
+ * isn't counted.
  */
 const [other, ...chosen] = process.argv.slice(2)
 if (other === undefined) throw new Error('which other checkout?')

@@ -24,7 +24,7 @@ interface Connection {
   readonly network: Network
   /** Requests that have begun and aren't answered. */
   requests: number
-  /** True if one has begun since the connection had its turn to give way. */
+  /** True if one has begun since the connection was last considered for closing. */
   wasUsed: boolean
 }
 
@@ -33,7 +33,7 @@ interface Network {
   readonly isProxy: boolean
   /** The newest is last. */
   readonly all: Set<Connection>
-  /** The same in the order in which they have their turn to give way. */
+  /** The same connections, in the order in which they are next considered for closing. */
   readonly turns: Set<Connection>
   /** Number of connections with a request under way. */
   busy: number
@@ -160,12 +160,12 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
 const hasIdle = ({ all, busy }: Network): boolean => all.size > busy
 
 /**
- * Returns about the one that has been idle longest. One that was used since its last turn is passed over once: so a
- * request costs nothing but a mark.
+ * Returns a connection that has been idle for about the longest time. One that was used since it was last considered is
+ * passed over once, so a request only sets a mark.
  */
 function idleOf(network: Network): Connection | undefined {
   if (!hasIdle(network)) return undefined
-  // Ends: whoever is idle has no mark on the second turn.
+  // The loop ends, because an idle connection that was passed over isn't marked the next time.
   for (const connection of network.turns) {
     if (connection.requests === 0 && !connection.wasUsed) return connection
     connection.wasUsed = false

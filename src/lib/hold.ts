@@ -13,7 +13,7 @@ export interface HoldOptions {
   onWanted?(): void
 }
 
-/** What a beat sees of its hold. */
+/** The state of a hold, as a heartbeat finds it. */
 interface Seen {
   readonly isOurs: boolean
   readonly isWanted: boolean

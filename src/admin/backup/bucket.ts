@@ -147,7 +147,7 @@ async function requireBackups(client: BucketClient, prefix: string, where: strin
   if (mode === 'read') throw new BadBackup(`${where} holds no backups of Carrel`)
 }
 
-/** Keys of locks begin with it. It is specific to Carrel: a prefix that has one holds backups. */
+/** The prefix of lock keys. Only Carrel uses it, so a bucket prefix with such a key holds backups. */
 const lockName = 'carrel-backups.lock'
 
 /**
