@@ -95,22 +95,37 @@ testOn('sqlite', 'E2 F5 no address is a fault of the service while it can open n
   for (const one of connections) await one.ask('/api')
   await short.begin()
   const refused: string[] = []
-  for (const { method, url } of routes) {
-    if (isLeftOut(url) || method === 'DELETE' || method === 'OPTIONS') continue
+  /** @returns the status of the answer, which is no error of the server but 503 */
+  async function ask({ method, url }: (typeof routes)[number]): Promise<number> {
     const body = bodyFor(method, url)
     const path = at(url) + (url.endsWith('/import') ? '?key=id' : '')
     const asked = { method, ...body, headers: { ...headers, ...body.headers } }
     const answer = await connections[0]?.ask(path, asked)
     assert.ok(answer, `no connection is left for ${method} ${url}`)
     if (answer.headers.connection !== 'keep-alive') connections.shift()
-    if (answer.status < 500) continue
+    if (answer.status < 500) return answer.status
     assert.equal(answer.status, 503, `${method} ${url}: ${answer.text}`)
     assert.ok(Number(answer.headers['retry-after']) > 0, `${method} ${url}`)
     refused.push(`${method} ${url}`)
+    return answer.status
   }
-  for (const one of ['GET /api/core/bitstreams/:uuid/content', 'POST /api/admin/entities/:name/import'])
-    assert.ok(refused.includes(one), `${one} needs a file`)
-  assert.ok(refused.some(one => one.endsWith('/bitstreams')))
+  for (const route of routes)
+    if (!isLeftOut(route.url) && route.method !== 'DELETE' && route.method !== 'OPTIONS') await ask(route)
+  // A connection that was closed leaves its descriptor free for a moment, in which one of these may have been answered.
+  const needFiles = [
+    'GET /api/core/bitstreams/:uuid/content',
+    'POST /api/core/bundles/:uuid/bitstreams',
+    'POST /api/admin/entities/:name/import',
+  ]
+  for (const needed of needFiles) {
+    const route = routes.find(({ method, url }) => `${method} ${url}` === needed)
+    assert.ok(route, needed)
+    await until(
+      `a refusal of ${needed}, which needs a file`,
+      () => ask(route),
+      status => status === 503,
+    )
+  }
   const told = served.output.stdout.split('\n').filter(line => line.includes('Too many files are open'))
   assert.ok(told.length > 0 && told.length < refused.length / 2, `${told.length} lines`)
   assert.match(told[0] ?? '', /EMFILE/)
