@@ -5,6 +5,8 @@ import type { Edit } from '../storage/columns/edited.ts'
 import { type Origins, originsOf } from '../storage/columns/revised-ranks.ts'
 import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type Change, keysOf } from './changes.ts'
+import { checkerOf, completerOf, constraintsOf } from './constraints.ts'
+import type { Faults } from './faults.ts'
 import { maxFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 
@@ -40,12 +42,18 @@ export interface Counts {
   readonly unchanged: number
 }
 
-/** Finds the existing records with the same keys, and plans the changes. */
+/**
+ * Finds the existing records with the same keys, and plans the changes. New records get defaults; those that
+ * differ afterwards are held to what the entity declares.
+ * @param faults the faults found in the file so far
+ * @throws ImportError naming all faults of the file, including records that the entity can't have
+ */
 export async function planOf(
   entity: RecordEntity,
   version: OpenVersion,
   changes: readonly Change[],
   kind: ChangeKind,
+  faults: Faults,
 ): Promise<{
   plan: ChangePlan
   counts: Counts
@@ -67,6 +75,9 @@ export async function planOf(
     version,
     places.filter(({ isThere }) => isThere).map(({ at }) => slots[at] as number),
   )
+  const constraints = constraintsOf(entity)
+  const check = checkerOf(constraints)
+  const completed = completerOf(constraints)
   const written: Change[] = []
   const replaced: ChangePlan['replaced'][number][] = []
   const counts = { inserted: 0, replaced: 0, deleted: 0, unchanged: 0 }
@@ -88,10 +99,15 @@ export async function planOf(
     } else {
       if (record) counts.replaced++
       else counts.inserted++
-      written.push(change)
+      const complete = record ? change : { ...change, record: completed(change.record) }
+      check(complete.record, ({ field, message }) =>
+        faults.add(new ImportError(`line ${change.line}: ${message}`, { field })),
+      )
+      written.push(complete)
       replaced.push(record ? { number: at, record } : null)
     }
   }
+  faults.throwIfAny()
   const origins = originsOf(slots.length, edits)
   return { plan: { entity, version, slots, written, replaced, edits, origins }, counts, deleted }
 }

@@ -4,7 +4,6 @@ import { compareKeys } from '../model/record-changes.ts'
 import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
 import { missingKey } from './check-key.ts'
-import { checkerOf, constraintsOf } from './constraints.ts'
 import { openTable } from './csv.ts'
 import { asImportError, type Faults } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
@@ -113,9 +112,8 @@ const shortSource = (source: Source, tooLong: () => ImportError): Source => ({
 /**
  * Checks changes and sorts them by key.
  * @param onlyKeys true if only the key fields are checked
- * @param faults the faults found in the file so far
+ * @param faults receives what is wrong with the records
  * @returns the changes in the order of the key
- * @throws ImportError naming all faults of the file, including records that the entity can't have
  */
 export function checkChanges(
   records: readonly ReadRecord[],
@@ -126,12 +124,8 @@ export function checkChanges(
   const keyOf = keysOf(entity)
   const compare = compareKeys(entity)
   const changes: Change[] = []
-  const check = checkerOf(onlyKeys ? [] : constraintsOf(entity))
   for (const one of records) {
     if (!hasTypes(one, entity, onlyKeys, faults)) continue
-    check(one.record, ({ field, message }) =>
-      faults.add(new ImportError(`line ${one.line}: ${message}`, { field })),
-    )
     try {
       changes.push({ ...one, key: keyOf(one.record, one.line) })
     } catch (error) {
@@ -153,7 +147,6 @@ export function checkChanges(
       ),
     )
   }
-  faults.throwIfAny()
   return changes
 }
 

@@ -40,9 +40,24 @@ export const constraintsOf = (entity: Fields): readonly Constraint[] =>
   )
 
 /**
- * Returns a function that fills in defaults and reports what is wrong with a record.
- * @returns a function that changes the record
+ * Returns a function that gives a new record the defaults of fields that it doesn't have. A field with null is
+ * there (RFC 7396 §1 tells the two apart, and so does SQL), so that a copy of a record is like the record.
+ * @returns a function that returns the record itself, or a copy with more fields
  */
+export function completerOf(
+  constraints: readonly Constraint[],
+): <R extends Readonly<Record<string, unknown>>>(record: R) => R {
+  const standard = constraints.filter(one => one.default !== undefined)
+  return record => {
+    const missing = standard.filter(({ name }) => !Object.hasOwn(record, name))
+    if (missing.length === 0) return record
+    const complete = { ...record }
+    for (const { name, default: value } of missing) setOwn(complete, name, value)
+    return complete
+  }
+}
+
+/** Returns a function that reports what is wrong with a record. */
 export function checkerOf(
   constraints: readonly Constraint[],
 ): (record: Readonly<Record<string, unknown>>, refuse: (misfit: Misfit) => void) => void {
@@ -54,12 +69,10 @@ export function checkerOf(
   })
   return (record, refuse) => {
     for (const { constraint, isListed } of checks) {
-      const { name, required, default: standard, oneOf = [] } = constraint
+      const { name, required, oneOf = [] } = constraint
       const value = Object.hasOwn(record, name) ? record[name] : null
       if (value === null || value === undefined) {
-        if (standard !== undefined) setOwn(record, name, standard)
-        else if (required)
-          refuse({ field: name, message: `the field ${shown(name)} needs a value, and has none` })
+        if (required) refuse({ field: name, message: `the field ${shown(name)} needs a value, and has none` })
       } else if (!isListed(value)) {
         const legal = oneOf.slice(0, maxLegal).map(one => shown(one))
         const more = oneOf.length - legal.length

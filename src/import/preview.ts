@@ -181,9 +181,9 @@ async function ofChanges(
     const checked = checkChanges(read, entity, kind === 'delete', faults)
     const version = await entities.openVersion(entity)
     try {
-      const { plan, counts, deleted } = await planOf(entity, version, checked, kind)
+      const { plan, counts, deleted } = await planOf(entity, version, checked, kind, faults)
       differences = differencesOfPlan(plan, counts, deleted)
-      await requireHeld(checked, entity, kind, entities)
+      await requireHeld([...plan.written, ...deleted], entity, kind, entities)
     } finally {
       await version.close()
     }

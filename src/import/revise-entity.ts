@@ -72,10 +72,10 @@ export async function reviseFile(
     const version = await entities.openVersion(entity)
     try {
       progress('sorting', 0)
-      const { plan, counts } = await planOf(entity, version, changes, options.kind)
+      const { plan, counts, deleted } = await planOf(entity, version, changes, options.kind, faults)
       progress('sorting', 1)
       signal?.throwIfAborted()
-      const relies = await requireHeld(changes, entity, options.kind, entities)
+      const relies = await requireHeld([...plan.written, ...deleted], entity, options.kind, entities)
       const rule = await publish(plan, entities, { ...options, relies }, progress)
       const milliseconds = Math.round(performance.now() - start)
       return {

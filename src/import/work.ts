@@ -1,7 +1,7 @@
 import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { Column } from './column.ts'
-import { type Constraint, checkerOf } from './constraints.ts'
+import { type Constraint, checkerOf, completerOf } from './constraints.ts'
 import { asImportError, Faults, type Found, type RefusedImport } from './faults.ts'
 import { writeFieldFile } from './field-file.ts'
 import { maxFields, tooManyFields } from './field-list.ts'
@@ -95,6 +95,7 @@ export class Encoder {
   readonly #types: ReadonlyMap<string, FieldType>
   readonly #refuse: (error: ImportError) => void
   readonly #check: ReturnType<typeof checkerOf> | undefined
+  readonly #completed: ReturnType<typeof completerOf> | undefined
   #columns: Column[] = []
   #places = new Map<string, number>()
   /**
@@ -115,7 +116,9 @@ export class Encoder {
     this.#spool = spool
     this.#types = types
     this.#refuse = refuse
-    if (constraints.length > 0) this.#check = checkerOf(constraints)
+    if (constraints.length === 0) return
+    this.#check = checkerOf(constraints)
+    this.#completed = completerOf(constraints)
   }
 
   /**
@@ -123,8 +126,9 @@ export class Encoder {
    * @returns a batch, once it has enough records
    * @throws ImportError if there are too many fields
    */
-  add({ line, record }: ReadRecord): Batch | undefined {
+  add({ line, record: read }: ReadRecord): Batch | undefined {
     const n = this.#lines.length
+    const record = this.#completed?.(read) ?? read
     this.#check?.(record, ({ field, message }) =>
       this.#refuse(new ImportError(`line ${line}: ${message}`, { field })),
     )

@@ -2727,6 +2727,7 @@ export interface Routes {
     readonly key: string
     readonly etag?: (string | null)
     readonly record?: (Schemas['EntityRecord'] | null)
+    readonly defaults?: boolean
     readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
   })[]
 }; answer: {
@@ -2743,6 +2744,7 @@ export interface Routes {
       readonly key: string
       readonly etag?: (string | null)
       readonly record?: (Schemas['EntityRecord'] | null)
+      readonly defaults?: boolean
       readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
     })[]
   }
@@ -2785,6 +2787,7 @@ export interface Routes {
       readonly key: string
       readonly etag?: (string | null)
       readonly record?: (Schemas['EntityRecord'] | null)
+      readonly defaults?: boolean
       readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
     })[]
   }

@@ -31,6 +31,8 @@ export interface Write<T> {
   readonly etag?: string | null
   /** The whole record; null deletes it. */
   readonly record?: T | null
+  /** false: a new record gets no defaults. A list that takes a deletion back has it. */
+  readonly defaults?: boolean
   /** A merge patch or a list of operations, in place of the whole record. */
   readonly patch?: { readonly [F in keyof T]?: T[F] | null } | readonly Operation[]
 }

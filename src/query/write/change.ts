@@ -6,7 +6,7 @@ import type { Changes } from '../../model/audit-events.ts'
 import { keyValues, recordKey } from '../../model/record-changes.ts'
 import type { RecordEntity, RecordWrite } from '../../storage/entities.ts'
 import { keyPlan, keyTextOf, notFound, objectOf, valuesOfKey } from '../keys.ts'
-import { checkedJson, readJson } from './check-record.ts'
+import { checkedJson, completed, readJson } from './check-record.ts'
 import { isWrittenSo, patched, setMember } from './json-patch.ts'
 
 /** Changes of records: as a request asks for them, the records that they result in, and their events. */
@@ -16,7 +16,8 @@ export const jsonPatch = 'application/json-patch+json'
 
 /** A change of a record, as a request asks for it. */
 export type Change =
-  | { readonly event: 'record.put'; readonly body: unknown }
+  /** `defaults`: a new record gets those of its entity. */
+  | { readonly event: 'record.put'; readonly body: unknown; readonly defaults: boolean }
   | { readonly event: 'record.change'; readonly type: string; readonly patch: unknown }
   | { readonly event: 'record.delete' }
 
@@ -25,7 +26,7 @@ export function changeIn(request: FastifyRequest): Change {
   if (request.method === 'DELETE') return { event: 'record.delete' }
   if (request.method === 'PUT') {
     requireType(request, ['application/json'])
-    return { event: 'record.put', body: readJson(request) }
+    return { event: 'record.put', body: readJson(request), defaults: true }
   }
   const type = requireType(request, [jsonPatch, mergePatch])
   const patch = readJson(request)
@@ -44,7 +45,10 @@ export function changed(
   key: string,
   before: string | undefined,
 ): unknown {
-  if (change.event === 'record.put') return withKey(entity, change.body, key)
+  if (change.event === 'record.put') {
+    const record = withKey(entity, change.body, key)
+    return before === undefined && change.defaults ? completed(entity, record) : record
+  }
   if (before === undefined) throw notFound(entity, key)
   if (change.event === 'record.delete') return null
   const record = parseWritten(before) as Members

@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { exactBody } from '../../http/json-body.ts'
 import { quote, suggestion } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { checkerOf, constraintsOf } from '../../import/constraints.ts'
+import { checkerOf, completerOf, constraintsOf } from '../../import/constraints.ts'
+import { shown } from '../../import/import-error.ts'
 import { fits, kindOf } from '../../import/types.ts'
 import { isObject, type Members, parseWritten } from '../../lib/json.ts'
 import { memo } from '../../lib/memo.ts'
@@ -10,7 +11,7 @@ import type { Entity } from '../../model/entities.ts'
 import { keyValues, recordKey } from '../../model/record-changes.ts'
 
 /**
- * Checks a changed record by the rules of an import (D12), and fills in the defaults of its entity. It may only have the fields of its entity: a new
+ * Checks a changed record by the rules of an import (D12). It may only have the fields of its entity: a new
  * one would change the entity for every reader.
  * @param key key of the record, which can't change
  * @returns the JSON to store
@@ -27,11 +28,11 @@ export function checkedJson(entity: Entity, record: unknown, key: string): strin
     if (kind !== undefined && !fits(kind, field.type))
       throw new Problem(
         'record-refused',
-        `The field ${quote(name)} of ${entity.name} is ${field.type}, and the value is ${kind}: ${quote(JSON.stringify(value))}.`,
+        `The field ${quote(name)} of ${entity.name} is ${field.type}, and the value is ${kind}: ${shown(value)}.`,
         { members: { pointer: pointerTo(name), legal: [field.type] } },
       )
   }
-  constrained(entity)(record, ({ field, message, legal }) => {
+  constrained(entity).check(record, ({ field, message, legal }) => {
     throw new Problem('record-refused', `${message[0]?.toUpperCase()}${message.slice(1)}.`, {
       members: { pointer: pointerTo(field), ...(legal && { legal }) },
     })
@@ -44,7 +45,14 @@ export function checkedJson(entity: Entity, record: unknown, key: string): strin
 }
 
 /** The checks of an entity's constraints, made once for each state of its declarations. */
-const constrained = memo((entity: Entity) => checkerOf(constraintsOf(entity)))
+const constrained = memo((entity: Entity) => {
+  const constraints = constraintsOf(entity)
+  return { check: checkerOf(constraints), completed: completerOf(constraints) }
+})
+
+/** Returns a new record with the defaults of the fields that it doesn't have. */
+export const completed = (entity: Entity, record: unknown): unknown =>
+  isObject(record) ? constrained(entity).completed(record) : record
 
 /** Writes a record as JSON, which fails if a patch has nested values again and again. */
 function printed(record: Members): string {

@@ -40,13 +40,17 @@ const several = {
   },
   problems: [...refused, 'unsupported-media-type', 'record-referenced'],
 } as const satisfies Partial<Contracts[string]>
-/** Records to write in one step. `record: null` deletes one; `etag: null` wants none to be there. */
+/**
+ * Records to write in one step. `record: null` deletes one; `etag: null` wants none to be there. With
+ * `defaults: false`, a new record has no value where it is given none.
+ */
 const Writes = closed({
   records: Type.Array(
     closed({
       key: text,
       etag: Type.Optional(orNull(text)),
       record: Type.Optional(orNull(EntityRecord)),
+      defaults: Type.Optional(flag),
       patch: Type.Optional(Type.Union([EntityRecord, JsonPatch])),
     }),
   ),

@@ -72,16 +72,18 @@ function writesIn(body: unknown): readonly Write[] {
   if (!Array.isArray(list)) throw wrongBody('The body must be an object with the member `records`, a list.')
   if (list.length > maxTogether) throw tooMany(`The body has ${records(list.length)}`)
   return list.map((one: unknown, at) => {
-    const { key, etag, record, patch, ...others } = isObject(one) ? one : {}
+    const { key, etag, record, patch, defaults = true, ...others } = isObject(one) ? one : {}
     const [other] = Object.keys(others)
     if (!isObject(one) || typeof key !== 'string' || other !== undefined)
       throw wrongBody(
-        `Record ${at} must have a text as \`key\`, \`record\` or \`patch\`, and perhaps \`etag\`${other === undefined ? '' : `, and not ${quote(other)}`}.`,
+        `Record ${at} must have a text as \`key\`, \`record\` or \`patch\`, and perhaps \`etag\` and \`defaults\`${other === undefined ? '' : `, and not ${quote(other)}`}.`,
       )
     if ((record === undefined) === (patch === undefined))
       throw wrongBody(`Record ${at} must have either \`record\` or \`patch\`.`)
     if (etag !== undefined && etag !== null && typeof etag !== 'string')
       throw wrongBody(`The \`etag\` of record ${at} must be a text, or null if it must not be there.`)
+    if (typeof defaults !== 'boolean')
+      throw wrongBody(`The \`defaults\` of record ${at} must be true, or false if a new record gets none.`)
     if (patch !== undefined && !isObject(patch) && !Array.isArray(patch))
       throw wrongBody(`The \`patch\` of record ${at} must be an object, or a list of operations.`)
     const change: Change =
@@ -89,7 +91,7 @@ function writesIn(body: unknown): readonly Write[] {
         ? { event: 'record.change', type: isObject(patch) ? mergePatch : jsonPatch, patch }
         : record === null
           ? { event: 'record.delete' }
-          : { event: 'record.put', body: record }
+          : { event: 'record.put', body: record, defaults }
     return { key, tag: etag, change }
   })
 }

@@ -5,7 +5,7 @@ import { Confirm } from '../../parts/Confirm.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { RecordForm } from './RecordForm.tsx'
 import { changed } from './undo.ts'
-import { add, remove, type Stored } from './writing.ts'
+import { bringBack, remove, type Stored } from './writing.ts'
 
 /** The form of a record over the page that it was opened from. */
 export function RecordDialog({ onClose, ...parts }: Parameters<typeof RecordForm>[0]): JSX.Element {
@@ -42,7 +42,7 @@ export function DeleteRecord({
       act={t('edit.delete.do')}
       work={async () => {
         await remove(entity, stored)
-        changed(t('edit.deleted', { name: key }), () => add(entity, stored.text))
+        changed(t('edit.deleted', { name: key }), () => bringBack(entity, stored))
       }}
       onClose={onClose}
     >

@@ -103,7 +103,7 @@ export function RecordForm(parts: Parts): JSX.Element {
     const values = newValues(chosen, kinds, isNew ? undefined : base)
     try {
       if (isNew) {
-        const added = await add(entity, withValues(base?.text, values))
+        const added = await add(entity, withValues(entity, base?.text, values))
         changed(t('edit.added', { name: keyText(entity, added.record) }), () => remove(entity, added))
         return finish(added)
       }
@@ -133,7 +133,7 @@ export function RecordForm(parts: Parts): JSX.Element {
       controlOf(form.current, name)?.focus()
     } else if (error.status === 412 && isNew) {
       setOthers(undefined)
-      setTaken(readExactly(withValues(base?.text, newValues(chosen, kinds, undefined))) as DataRecord)
+      setTaken(readExactly(withValues(entity, base?.text, newValues(chosen, kinds, undefined))) as DataRecord)
     } else if ((error.status === 412 || error.status === 404) && base)
       setOthers({ now: await loadAgain(entity, readExactly(base.text) as DataRecord) })
     else throw error

@@ -91,6 +91,13 @@ const put = async (
     }),
   )
 
+/** Brings a deleted record back as it was, without the defaults of a new one. */
+export async function bringBack(entity: Entity, { record, text }: Stored): Promise<void> {
+  const key = JSON.stringify(keyText(entity, record))
+  await sendList(entity, `{"records":[{"key":${key},"etag":null,"record":${text},"defaults":false}]}`)
+  rounds.value++
+}
+
 export async function remove(entity: Entity, { record, tag }: Stored): Promise<void> {
   await service.value.request('DELETE', addressOf(entity, record), { headers: { 'if-match': tag } })
   rounds.value++
@@ -101,12 +108,17 @@ export function show(entity: Entity, { record }: Stored): void {
   newer.value = new Map([...newer.value, [nameOf(entity, record), record]])
 }
 
-/** The JSON of a record with new values; fields without a value are left out. */
-export function withValues(text: string | undefined, values: NewValues): string {
+/**
+ * The JSON of a record with new values. Fields without a value are left out, except those that would get a default
+ * which the form doesn't show.
+ */
+export function withValues({ fields }: Entity, text: string | undefined, values: NewValues): string {
   const before = text === undefined ? [] : Object.entries(writtenIn(text))
   const all = new Map(before.map(([name, value]) => [name, JSON.stringify(value)]))
   for (const [name, json] of Object.entries(values)) all.set(name, json)
-  const members = [...all].filter(([, json]) => json !== 'null')
+  const standard = new Set(fields.flatMap(field => (field.default === undefined ? [] : field.name)))
+  for (const name of standard) if (!all.has(name)) all.set(name, 'null')
+  const members = [...all].filter(([name, json]) => json !== 'null' || standard.has(name))
   return `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 }
 
