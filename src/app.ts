@@ -135,8 +135,8 @@ export async function buildApp(
     await inside.register(
       async query => {
         queryRoutes(query, { addresses, entities, config, keyring, lookAgain, ...working })
-        recordRoutes(query, { addresses, entities, config, limits })
-        severalRoutes(query, { entities, limits })
+        recordRoutes(query, { addresses, entities, config, limits, trail })
+        severalRoutes(query, { entities, limits, trail })
       },
       { prefix: config.queryBase },
     )

@@ -73,9 +73,9 @@ test('R14 a record that lacks a value gets the default, or is refused at its fie
   }
   const [, lost] = await write(client, 'PUT', 'artworks/10', { title: 'Hat', state: 'lost' })
   assert.deepEqual(lost.legal, ['kept', 'shown'])
-  // Taking a value away brings the default back.
+  // The default is for new records only.
   assert.equal((await write(client, 'PATCH', 'artworks/9', { state: 'shown' }))[1].state, 'shown')
-  assert.equal((await write(client, 'PATCH', 'artworks/9', { state: null }))[1].state, 'kept')
+  assert.equal((await write(client, 'PATCH', 'artworks/9', { state: null }))[1].pointer, '/state')
   assert.equal((await write(client, 'PATCH', 'artworks/9', { title: null }))[0], 422)
   // A record may be written again with the value that it has.
   assert.equal((await write(client, 'PATCH', 'artworks/7', { title: 'Ribbons', code: 'a' }))[0], 200)
@@ -136,7 +136,7 @@ test('R14 R10 several records that are changed in one step are held to what is d
   const change = (query: string, body: unknown) =>
     write(client, 'PATCH', `artworks?${new URLSearchParams({ query })}`, body)
   for (const [body, pointer] of [
-    [{ code: 'b' }, undefined],
+    [{ code: 'b' }, '/code'],
     [{ artist_id: 99 }, '/artist_id'],
     [{ state: 'lost' }, '/state'],
   ] as const) {
@@ -224,22 +224,34 @@ test('D17 an update and a deletion by file hold to the same', async t => {
   await refused(
     service,
     () => change(lines({ id: 8, title: 'Sea', code: 'a' }, { id: 9, state: 'lost', title: 'c' }), 'update'),
+    /line 1: the field "state" needs a value/,
     /line 2: the field "state"/,
   )
   await refused(
     service,
-    () => change(lines({ id: 8, title: 'Sea', code: 'a' }, { id: 9, title: 'c', artist_id: 77 }), 'update'),
+    () =>
+      change(
+        lines({ id: 8, title: 'Sea', state: 'kept', code: 'a' }, { id: 9, title: 'c', artist_id: 77 }),
+        'update',
+      ),
     /line 1: the field "code" is unique, and has the value "a" again, as the record 7/,
     /line 2: the field "artist_id" references artists/,
   )
   await refused(
     service,
-    () => change(lines({ id: 8, title: 'x', code: 'b' }, { id: 9, title: 'c', code: 'b' }), 'update'),
+    () =>
+      change(
+        lines({ id: 8, title: 'x', state: 'kept', code: 'b' }, { id: 9, title: 'c', code: 'b' }),
+        'update',
+      ),
     /line 2: the field "code" is unique, and has the value "b" again, as line 1/,
   )
   // Two records of the file exchange a value.
   await change(
-    lines({ id: 7, title: 'Ribbon', code: 'b' }, { id: 8, title: 'Sea', code: 'a', artist_id: 1 }),
+    lines(
+      { id: 7, title: 'Ribbon', state: 'shown', code: 'b' },
+      { id: 8, title: 'Sea', state: 'kept', code: 'a', artist_id: 1 },
+    ),
     'update',
   )
   await refused(

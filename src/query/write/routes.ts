@@ -14,13 +14,14 @@ import { type Members, parseWritten } from '../../lib/json.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import { keyValues } from '../../model/record-changes.ts'
 import type { Entities } from '../../storage/entities.ts'
+import type { Trail } from '../../storage/trail.ts'
 import { recordTag } from '../entity-tag.ts'
 import { keyPlan, objectOf, segmentsOf } from '../keys.ts'
 import { knownTo, writable } from '../readable.ts'
 import { type Change, changed, changeIn, changesBetween, jsonPatch, mergePatch } from './change.ts'
 import { checkedJson, maxRecord } from './check-record.ts'
 import { isWrittenSo } from './json-patch.ts'
-import { seenBy } from './other-records.ts'
+import { recordGuesses, type Step, seenBy } from './other-records.ts'
 import { createTurns } from './turns.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
@@ -30,6 +31,7 @@ interface Parts {
   readonly config: Pick<Config, 'queryBase'>
   readonly entities: Entities
   readonly limits: Pick<Limits, 'loops'>
+  readonly trail: Pick<Trail, 'record'>
 }
 
 /** Maximum number of records written at the same time, in all event loops together. */
@@ -64,7 +66,10 @@ interface Address {
  * `PUT`, `PATCH` and `DELETE {query_base}/<entity>/<key>`: single records are written (R1–R8,
  * docs/decisions/0041).
  */
-export function recordRoutes(app: FastifyInstance, { addresses, config, entities, limits }: Parts): void {
+export function recordRoutes(
+  app: FastifyInstance,
+  { addresses, config, entities, limits, trail }: Parts,
+): void {
   const loops = limits.loops().wanted
   const inTurn = createTurns(createLoopQueue(loops, Math.ceil(maxWriting / loops)), mostLagging)
   app.addContentTypeParser(mergePatch, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -132,7 +137,13 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
     if (isSame) return { json: before ?? null, isNew: false }
     const after = json === null ? null : (made as Members)
-    const relies = await seenBy(entities, request, known, { entity, key: named, before: earlier, after })
+    const object = objectOf(entity, earlier ?? (made as Members))
+    const step: Step = { records: new Map([[named, after]]), guesses: [] }
+    const parts = { entity, key: named, before: earlier, after }
+    const relies = await seenBy(entities, request, known, parts, step).catch(async error => {
+      await recordGuesses(trail, request, object, step.guesses)
+      throw error
+    })
     const isWritten = await entities.writeRecord(
       {
         ...{ entity, key: named, before: seq, json, relies },
@@ -143,7 +154,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
         ...eventOf(request.caller, request, {
           event: change.event,
           outcome: 'success',
-          object: objectOf(entity, earlier ?? (made as Members)),
+          object,
         }),
         changes: changesBetween(earlier ?? null, after),
       },

@@ -11,13 +11,14 @@ import { type Members, parseWritten } from '../../lib/json.ts'
 import { viewerOf } from '../../model/caller.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
+import type { Trail } from '../../storage/trail.ts'
 import { recordTag } from '../entity-tag.ts'
 import { keyPlan, keyTextOf } from '../keys.ts'
 import { parseAsked } from '../parse.ts'
 import { type KnownEntity, planOf } from '../plan.ts'
 import { knownTo, writable } from '../readable.ts'
 import { type Change, changeMade, jsonPatch, type Made, mergePatch, type Target } from './change.ts'
-import { seenBy } from './other-records.ts'
+import { aboutRecord, recordGuesses, requireDifferent, type Step, seenBy } from './other-records.ts'
 import {
   type Asked,
   askedBy,
@@ -36,6 +37,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 interface Parts {
   readonly entities: Entities
   readonly limits: Pick<Limits, 'loops'>
+  readonly trail: Pick<Trail, 'record'>
 }
 
 /** Maximum number of such changes made at the same time, in all event loops together. */
@@ -65,7 +67,7 @@ const names = { PATCH: 'changeRecords', DELETE: 'deleteRecords' } as const
  * `PATCH` and `DELETE {query_base}/<entity>`: several records are changed in one step, all or none (R10–R13,
  * docs/decisions/0072).
  */
-export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts): void {
+export function severalRoutes(app: FastifyInstance, { entities, limits, trail }: Parts): void {
   const inTurn = createTurns(createLoopQueue(limits.loops().wanted, maxAtOnce), mostLagging)
   for (const method of ['PATCH', 'DELETE'] as const)
     routesOf(app).route({
@@ -99,7 +101,7 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
           `The query finds ${records(targets.length)}, and not ${asked.expected.toLocaleString('en')}. Nothing was changed.`,
           { members: { count: targets.length } },
         )
-      const all = await madeOf({ ...known, entity }, targets, request)
+      const all = await madeOf({ ...known, entity }, targets, request, asked.isDryRun)
       if (asked.isDryRun || all.length === 0) return answerOf(targets.length, all, asked)
       const event = (made: Made) => ({
         ...eventOf(request.caller, request, {
@@ -181,10 +183,11 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
     known: KnownEntity & { readonly entity: RecordEntity },
     targets: readonly Target[],
     request: FastifyRequest,
+    isDryRun: boolean,
   ): Promise<readonly Made[]> {
     const { entity } = known
     const all: Made[] = []
-    const seen = new Set<string>()
+    const records = new Map<string, Members | null>()
     let bytes = 0
     for (const [at, target] of targets.entries()) {
       if (at % atATime === 0) await turn()
@@ -193,43 +196,52 @@ export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts)
         if (made === undefined) continue
         bytes += (made.after ?? '').length + (made.before ?? '').length
         if (bytes > 2 * maxBytes) throw tooMany('The records are larger than 16 MiB')
-        const [before, after] = [made.before, made.after].map(json =>
-          typeof json === 'string' ? (parseWritten(json) as Members) : undefined,
-        )
-        const parts = { entity, key: made.write.key, before, after: after ?? null }
-        const write = { ...made.write, relies: await seenBy(entities, request, known, parts) }
-        if (after) requireDifferent(seen, write)
-        all.push({ ...made, write })
+        records.set(made.write.key, membersOf(made.after) ?? null)
+        all.push(made)
       } catch (error) {
-        throw about(target.key ?? keyTextOf(entity, parseWritten(target.before ?? '{}') as Members), error)
+        throw aboutRecord(keyTextOfTarget(entity, target), error)
       }
     }
-    return all
+    requireDifferent(entity, { records })
+    return await held(known, all, { records, guesses: [] }, request, isDryRun)
+  }
+
+  /** Checks the records of a step against all others. @returns them with the states that they rely on */
+  async function held(
+    known: KnownEntity & { readonly entity: RecordEntity },
+    all: readonly Made[],
+    step: Step,
+    request: FastifyRequest,
+    isDryRun: boolean,
+  ): Promise<readonly Made[]> {
+    const { entity } = known
+    const checked: Made[] = []
+    const tell = async (made: Made) => {
+      await recordGuesses(trail, request, made.object, step.guesses)
+    }
+    for (const [at, made] of all.entries()) {
+      if (at % atATime === 0) await turn()
+      const { key } = made.write
+      const parts = { entity, key, before: membersOf(made.before), after: step.records.get(key) ?? null }
+      try {
+        const relies = await seenBy(entities, request, known, parts, step)
+        checked.push({ ...made, write: { ...made.write, relies } })
+      } catch (error) {
+        await tell(made)
+        throw aboutRecord(made.key, error)
+      }
+    }
+    const [first] = all
+    if (isDryRun && first) await tell(first)
+    return checked
   }
 }
 
-/** Refuses a value of a unique field that another record of the same change gets, too. */
-function requireDifferent(seen: Set<string>, { relies = [] }: Made['write']): void {
-  for (const { since } of relies) {
-    if (since.kind !== 'unwritten' || !since.field) continue
-    const value = `${since.field.name} ${since.value}`
-    if (seen.has(value))
-      throw wrongBody(
-        `The field ${quote(since.field.name)} is unique, and another record gets the same value.`,
-      )
-    seen.add(value)
-  }
-}
+const membersOf = (json: string | null | undefined): Members | undefined =>
+  typeof json === 'string' ? (parseWritten(json) as Members) : undefined
 
-/** @returns the error with the key of the record that it is about */
-const about = (key: string, error: unknown): unknown =>
-  error instanceof Problem
-    ? new Problem(
-        error.code,
-        `The record ${quote(key.slice(0, 200))}: ${error.message} Nothing was changed.`,
-        { headers: error.headers, members: { ...error.members, key: key.slice(0, 500) } },
-      )
-    : error
+const keyTextOfTarget = (entity: RecordEntity, { key, before }: Target): string =>
+  key ?? keyTextOf(entity, membersOf(before) ?? {})
 
 /** Writes the answer as text, so that records keep every digit. */
 function answerOf(count: number, all: readonly Made[], { isDryRun, isUndoable }: Asked): string {
@@ -242,7 +254,9 @@ function answerOf(count: number, all: readonly Made[], { isDryRun, isUndoable }:
     )
   const undo = all.map(({ key, before, after }) => {
     const tag = after === null ? 'null' : text(recordTag(after))
-    return `{"key":${text(key)},"etag":${tag},"record":${before ?? 'null'}}`
+    // A deleted record comes back as it was, without the defaults of a new one.
+    const defaults = after === null ? ',"defaults":false' : ''
+    return `{"key":${text(key)},"etag":${tag},"record":${before ?? 'null'}${defaults}}`
   })
   return `{"count":${count},"changed":${all.length},"dry_run":${isDryRun},"records":[${first}]${
     isUndoable && !isDryRun ? `,"undo":{"records":[${undo}]}` : ''

@@ -199,6 +199,7 @@ export const recordWriting = {
       rows(
         `SELECT id, time, event, (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, changes FROM event
          WHERE event IN ('record.put', 'record.change', 'record.delete') AND object = $1 AND id < $2
+           AND outcome = 'success'
          ORDER BY id DESC LIMIT $3`,
         object,
         before ?? Number.MAX_SAFE_INTEGER,
