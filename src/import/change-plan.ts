@@ -7,7 +7,7 @@ import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type Change, keysOf } from './changes.ts'
 import { checkerOf, completerOf, constraintsOf } from './constraints.ts'
 import type { Faults } from './faults.ts'
-import { maxFields } from './field-list.ts'
+import { maxFields, unlikeNames } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 
 /**
@@ -116,9 +116,11 @@ export async function planOf(
 export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'written'>): Field[] {
   const known = new Set(entity.fields.map(({ name }) => name))
   const added = new Set<string>()
+  const requireUnlike = unlikeNames([...known])
   for (const { record, line } of written.toSorted((one, other) => one.line - other.line))
     for (const name in record) {
       if (known.has(name)) continue
+      requireUnlike(name, line)
       added.add(name)
       if (known.size + added.size > maxFields)
         throw new ImportError(

@@ -49,11 +49,44 @@ const maxNames = 50
 /** Maximum characters of a name that is shown without quotation marks. */
 const maxPlain = 60
 
+const plainName = (name: string) =>
+  name
+    .normalize('NFC')
+    .replaceAll(/\p{Cf}/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+
+/**
+ * Returns a function that refuses a name that looks like another one, of those given before or of these: only white space
+ * or invisible characters tell them apart. Names that an entity has already are only remembered.
+ */
+export function unlikeNames(known: readonly string[] = []) {
+  const seen = new Map(known.map(name => [plainName(name), name] as const))
+  return (name: string, line: number, isKept = false): void => {
+    const plain = plainName(name)
+    const other = seen.get(plain)
+    if (other !== undefined && other !== name && !isKept)
+      throw new ImportError(
+        `line ${line}: the fields ${visible(other)} and ${visible(name)} look alike: white space or invisible characters tell them apart; give them one name, or different ones, as with a recipe`,
+        { field: name },
+      )
+    seen.set(plain, name)
+  }
+}
+
+/** A name with escapes for white space that looks like a space, and for what is invisible. */
+const visible = (name: string) =>
+  shown(name).replaceAll(
+    /[^\P{Z} ]|\p{Cf}/gu,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
 /** All fields of the records read so far, in the order in which they were first met. */
 export class FieldList {
   readonly #declarations: Declarations
   readonly #statistics: FieldStatistics[] = []
   readonly #places = new Map<string, number>()
+  readonly #requireUnlike = unlikeNames()
   #count = 0
 
   constructor(declarations: Declarations) {
@@ -84,6 +117,8 @@ export class FieldList {
     if (place === maxFields) throw tooManyFields(line)
     this.#places.set(name, place)
     const { types, lists } = this.#declarations
+    // An entity that is written again keeps the names that it has.
+    this.#requireUnlike(name, line, types.has(name))
     this.#statistics.push({
       name,
       declared: types.get(name),

@@ -94,15 +94,24 @@ export function belowEntityRoutes(app: FastifyInstance, parts: Parts): void {
   /** @returns the JSON of the record with this key; empty if there is none */
   async function recordWith(request: FastifyRequest, known: KnownEntity, key: string): Promise<string> {
     const [plan, name] = keyPlan(known.entity, key)
-    if (known.entity.source.kind === 'records')
-      return (await entities.record(plan, name, clientOf(request))).json ?? ''
+    return known.entity.source.kind === 'records'
+      ? ((await entities.record(plan, name, clientOf(request))).json ?? '')
+      : listedWith(request, known, key)
+  }
+
+  /** @returns the record as a list shows it, in the state that the entity is in */
+  async function listedWith(request: FastifyRequest, known: KnownEntity, key: string): Promise<string> {
+    const [plan] = keyPlan(known.entity, key)
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
     return (await bytesOf(body)).toString()
   }
 
   async function sendRecord(request: FastifyRequest, reply: FastifyReply, known: KnownEntity, key: string) {
-    const { pretty } = singleParameters(request.query as Query, ['pretty'])
-    const record = await recordWith(request, known, key)
+    const { pretty, snapshot } = singleParameters(request.query as Query, ['pretty', 'snapshot'])
+    const record =
+      snapshot === undefined
+        ? await recordWith(request, known, key)
+        : await listedWith(request, await snapshots.at(known, snapshot), key)
     if (record.length === 0) throw notFound(known.entity, key)
     const tag = recordTag(record)
     reply.header('etag', tag).header('vary', 'Origin')

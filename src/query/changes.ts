@@ -49,7 +49,10 @@ export async function sendChanges(
 ): Promise<FastifyReply> {
   const { since: asked = 'now' } = singleParameters(request.query as Query, ['since'])
   const last = request.headers['last-event-id']
-  const since = stateIn(typeof last === 'string' && last !== '' ? last : asked, name, snapshots)
+  const goesOn = typeof last === 'string' && last !== ''
+  const since = goesOn
+    ? stateIn(last, name, snapshots, 'Last-Event-ID')
+    : stateIn(asked, name, snapshots, 'since')
   const type = acceptedType(request.headers.accept ?? '*/*', types)
   if (type === undefined)
     throw new Problem(
@@ -101,12 +104,17 @@ export async function sendChanges(
 }
 
 /** @returns undefined for `now` */
-function stateIn(text: string, entity: string, snapshots: Snapshots): EntityState | undefined {
+function stateIn(
+  text: string,
+  entity: string,
+  snapshots: Snapshots,
+  from: 'since' | 'Last-Event-ID',
+): EntityState | undefined {
   if (text === 'now') return undefined
-  const states = snapshots.read(text)
+  const states = snapshots.read(text, from)
   const state = states.find(one => one.entity === entity)
   if (state) return state
-  throw badParameter('since', text, `This snapshot is not of ${entity}. Begin with since=now.`)
+  throw badParameter(from, text, `This snapshot is not of ${entity}. Begin with since=now.`)
 }
 
 const expired = (entity: string) =>

@@ -118,9 +118,12 @@ function constantOf(type: FieldType | undefined, text: string): Json | undefined
   }
 }
 
+const howToFollow =
+  ' Changes of the entity are at this address with the parameter since: a snapshot, or now for those to come.'
+
 /** The member `error` is for PuppetDB's clients. */
 export function notFound({ name }: Pick<Entity, 'name'>, key: string): Problem {
-  const detail = `No information is known about ${name} ${quote(key)}.`
+  const detail = `No information is known about ${name} ${quote(key)}.${key === 'changes' ? howToFollow : ''}`
   return new Problem('not-found', detail, { members: { error: detail } })
 }
 

@@ -26,8 +26,8 @@ export interface Snapshots {
    * @throws Problem 400
    */
   of(plan: Plan, text: string | undefined): string | undefined
-  /** Reads a snapshot. @throws Problem 400 */
-  read(text: string): readonly EntityState[]
+  /** Reads a snapshot. @param from the parameter or the header that has it @throws Problem 400 */
+  read(text: string, from?: string): readonly EntityState[]
   /** Writes the snapshot of an entity. @throws Problem 400 if there are none */
   write(state: EntityState): string
 }
@@ -53,17 +53,16 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
   let written = new RecentlyUsed<string, string>(maxWritten)
   let sealedWith: Uint8Array | undefined
 
-  function requireKept(text: string): void {
-    if (time === 0) throw wrong(text, 'Lists of this service have no snapshots. Leave the parameter out.')
+  function requireKept(text: string, from: string): void {
+    if (time === 0) throw badParameter(from, text, `This service keeps no snapshots. Leave ${from} out.`)
   }
 
-  function read(text: string): readonly EntityState[] {
-    requireKept(text)
+  function read(text: string, from = 'snapshot'): readonly EntityState[] {
+    requireKept(text, from)
     const known = opened.get(text)
     if (known) return known
     const states = open(text)
-    if (!states)
-      throw wrong(text, 'The parameter snapshot must be the X-Snapshot of an answer of this service, whole.')
+    if (!states) throw badParameter(from, text, notOpened(from))
     opened.add(text, states)
     return states
   }
@@ -130,7 +129,7 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
   return {
     read,
     write: state => {
-      requireKept('')
+      requireKept('', 'since')
       renew()
       const name = `${state.entity} ${state.root} ${state.seq}`
       const known = written.get(name)
@@ -173,6 +172,11 @@ const fitsDefault = memo((entity: RecordEntity): boolean => {
 })
 
 const isImported = (entity: Entity): entity is RecordEntity => entity.source.kind === 'records'
+
+const notOpened = (from: string): string =>
+  from === 'Last-Event-ID'
+    ? 'The header Last-Event-ID must be the id of an event of this feed, whole.'
+    : `The parameter ${from} must be the X-Snapshot of an answer of this service, whole.`
 
 const wrong = (text: string, detail: string): Problem => badParameter('snapshot', text, detail)
 

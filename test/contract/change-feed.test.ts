@@ -317,3 +317,20 @@ test('Q41 a client has 16 streams, and a place is free again after any end; a cl
   const waiting = sockets.map(({ writableLength }) => writableLength)
   assert.ok(Math.max(...waiting) < 1_000_000, `${waiting} bytes wait for their clients`)
 })
+
+test('Q39 a wrong snapshot is blamed on what had it, and the address without since says what it takes', async t => {
+  const { client } = await started(t)
+  const path = '/api/query/v4/works/changes'
+  for (const [asked, headers, parameter] of [
+    ['?since=yesterday', {}, 'since'],
+    ['?since=now', { 'last-event-id': 'yesterday' }, 'Last-Event-ID'],
+    ['', { accept: 'text/event-stream', 'last-event-id': 'yesterday' }, 'Last-Event-ID'],
+  ] as const) {
+    const problem = await assertProblem(await client.get(path + asked, headers), 400, 'bad-parameter')
+    assert.equal((problem as { parameter?: string }).parameter, parameter)
+    assert.match(problem.detail ?? '', new RegExp(parameter))
+    assert.doesNotMatch(problem.detail ?? '', /snapshot/)
+  }
+  const missing = await assertProblem(await client.get(path), 404, 'not-found')
+  assert.match(missing.detail ?? '', /with the parameter since: a snapshot, or now/)
+})

@@ -110,6 +110,16 @@ test('D2 a bad place in CSV is named by its line and nothing changes', async t =
     await refuses(service, text, message, { file: 'bad.csv' })
 })
 
+test('D2 fields whose names look alike are refused, and the names are shown with what tells them apart', async t => {
+  const service = await startService(t)
+  const told = /the fields "name" and "(\\u00a0| )name" look alike|"name" and "name(\\u200b| )" look alike/
+  for (const name of [' name', 'name ', '\u00a0name', 'name\u200b']) {
+    await refuses(service, `id,name,${name}\n1,a,b\n`, told, { file: 'alike.csv' })
+    await refuses(service, `{"id":1,"name":"a"}\n{"id":2,"${name}":"b"}\n`, told)
+  }
+  await refuses(service, '{"id":1,"\u00e9":1}\n{"id":2,"e\u0301":2}\n', /line 2: the fields .* look alike/)
+})
+
 test('D2 CSV that is not UTF-8 is refused by its line and nothing changes', async t => {
   const service = await startService(t)
   const text = Buffer.from('id,t\n1,a\n2,gr\xfcn\n', 'latin1')

@@ -423,3 +423,31 @@ test('R10 R4 while others write single records, changes of several are made whol
   assert.equal(new Set(now.map(({ title }) => title)).size, 1, 'all have the title of the last change')
   assert.ok(now.every(({ price }) => Number(price) >= 1_000))
 })
+
+test('Q24 R10 an empty query is no query where PuppetDB takes it so, and never means all records of a change', async t => {
+  const { service, login } = await started(t)
+  const { entities } = service.storage
+  const reports = [
+    { hash: 'a', status: 'failed' },
+    { hash: 'b', status: 'changed' },
+  ]
+  await service.addRecords('reports', 'hash', reports)
+  await entities.changeWriteRule('reports', 'admin', commandEvent('entity.writers'))
+  const client = await login('admin@example.org')
+  for (const empty of ['[]', ' [ ] ']) {
+    const asked = new URLSearchParams({ query: empty })
+    const listed = await client.get(`/api/query/v4/reports?${asked}`)
+    assert.deepEqual(await listed.json(), reports)
+    await assertProblem(await client.get(`${path}?${asked}`), 400, 'bad-parameter')
+    for (const method of ['PATCH', 'DELETE'])
+      await assertProblem(
+        await client.request(`/api/query/v4/reports?${asked}`, {
+          method,
+          ...(method === 'PATCH' && { headers: { 'content-type': mergePatch }, body: '{"status":"lost"}' }),
+        }),
+        400,
+        'bad-parameter',
+      )
+  }
+  assert.deepEqual(await (await client.get('/api/query/v4/reports')).json(), reports)
+})

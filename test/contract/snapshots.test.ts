@@ -307,3 +307,22 @@ test('Q35 Q37 many folds are read from one version with their changes, and snaps
     assert.deepEqual(await response.json(), records)
   }
 })
+
+test('Q35 a record is as it was when the snapshot was taken, by its own address, too', async t => {
+  const { service, root, imports, writable, list } = await started(t)
+  await imports(works(3, 'old'))
+  await writable()
+  const { snapshot } = await list()
+  await putRecord(root.client, 'works', 2, { id: 2, title: 'written' })
+  await deleteRecord(root.client, 'works', 3)
+  await putRecord(root.client, 'works', 4, { id: 4, title: 'added' })
+  const record = (key: number, asked: string | null = snapshot) =>
+    service.client().get(`/api/query/v4/works/${key}?${new URLSearchParams({ snapshot: asked ?? '' })}`)
+  for (const at of ['now', 'after a fold']) {
+    if (at !== 'now') await foldIn(service)
+    for (const key of [1, 2, 3]) assert.deepEqual(await (await record(key)).json(), works(3, 'old')[key - 1])
+    await assertProblem(await record(4), 404, 'not-found')
+  }
+  assert.equal((await (await service.client().get('/api/query/v4/works/2')).json()).title, 'written')
+  await assertProblem(await record(1, 'none'), 400, 'bad-parameter')
+})

@@ -117,6 +117,15 @@ function rowsOf(projection: Projection | null, order: RowOrder, scope: Scope): R
   }
 }
 
+/**
+ * Entities of which PuppetDB takes an empty query as none. To a query of others it adds that their node is active, and an
+ * empty one is an error beside that.
+ */
+const takeEmpty = new Set(['catalogs', 'environments', 'events', 'packages', 'producers', 'reports'])
+
+const isNone = (query: Node | null, { name }: Entity): boolean =>
+  query?.kind === 'array' && query.items.length === 0 && takeEmpty.has(name)
+
 interface Outermost extends Omit<From, 'entity'> {
   readonly entity: Entity
 }
@@ -131,7 +140,7 @@ function readOutermost(query: Node | null, entity: Entity | null, shared: Shared
     const from = readFrom(query)
     return { ...from, entity: findEntity(from.entity, shared) }
   }
-  if (!isFrom) return { entity, query, clauses: {} }
+  if (!isFrom) return { entity, query: isNone(query, entity) ? null : query, clauses: {} }
   const from = readFrom(query)
   if (findEntity(from.entity, shared).name !== entity.name)
     throw wrong(

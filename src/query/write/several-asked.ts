@@ -40,10 +40,13 @@ export interface Write {
   readonly tag: string | null | undefined
 }
 
+/** Texts that some lists take as no query (Q24). */
+const isNone = /^\s*(null\s*|\[\s*\]\s*)?$/
+
 /** Reads what a request asks for. A missing query never means all records. @throws Problem */
 export function askedBy(request: FastifyRequest): Asked {
   const given = singleParameters(request.query as Query, ['query', 'dry_run', 'expected', 'undo'])
-  const query = given.query === undefined || /^\s*(null\s*)?$/.test(given.query) ? undefined : given.query
+  const query = given.query === undefined || isNone.test(given.query) ? undefined : given.query
   const boolean = (name: 'dry_run' | 'undo') => given[name] !== undefined && parseBoolean(name, given[name])
   const common = {
     isDryRun: boolean('dry_run'),
