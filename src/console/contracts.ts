@@ -16,7 +16,7 @@ export const contracts = {
     tag: 'Start',
     headers: conditions,
     answers: {
-      200: answer('The page, or the links.', { ...page, 'application/json': Root }, optional),
+      200: answer('The page, or the links.', { 'application/json': Root, ...page }, optional),
       304: nothing('The page has not changed.', tag),
     },
     problems: ['not-found'],

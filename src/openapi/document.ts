@@ -49,7 +49,7 @@ export async function describe(
     info: {
       title: 'Carrel',
       version,
-      description,
+      description: `${description}\n\n${howToAuthenticate(surroundings)}`,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     'x-headers-of-every-answer': headersOfAll,
@@ -61,7 +61,7 @@ export async function describe(
       responses: inOrder(components.responses),
       headers: Object.fromEntries(Object.entries(headers).filter(([name]) => components.headers.has(name))),
       parameters,
-      securitySchemes: schemesIn(surroundings),
+      securitySchemes: schemes,
     },
   }
   return { document, taken }
@@ -86,17 +86,12 @@ const headers: Json = {
   }),
 }
 
-const schemesIn = ({ csrfCookie }: Surroundings): Json => ({
+const schemes: Json = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The token of a login, or an access token of a program.',
-  },
-  xAuthentication: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-Authentication',
-    description: 'The same token, as clients of PuppetDB send it.',
+    description:
+      'The token of a login, or an access token of a program. X-Authentication takes it, too, as clients of PuppetDB send it.',
   },
   shortLivedToken: {
     type: 'apiKey',
@@ -104,14 +99,13 @@ const schemesIn = ({ csrfCookie }: Surroundings): Json => ({
     name: 'authentication-token',
     description: 'For addresses that are opened without headers. Valid for two seconds.',
   },
-  csrfCookie: { type: 'apiKey', in: 'cookie', name: csrfCookie, description: 'Half of a CSRF pair.' },
-  csrfHeader: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-XSRF-TOKEN',
-    description: 'The other half: the same value.',
-  },
-})
+}
+
+/** Tells writers and users of generated clients what no security scheme says. */
+const howToAuthenticate = ({ csrfCookie }: Surroundings) =>
+  `Generated clients get the token of a login as the bearer token alone, such as \`auth: () => token\` of hey-api. Operations that need a
+CSRF pair take the value of \`GET /api/security/csrf\` twice: as the cookie \`${csrfCookie}\` and in the header \`X-XSRF-TOKEN\`. An interceptor
+that adds both to every request is enough.`
 
 const description = `A repository API: log in, get a token, page through records.
 

@@ -177,7 +177,7 @@ const listing = ({ entity, record, id }: Named): Json => ({
   ],
   responses: {
     200: {
-      description: 'The records.',
+      description: 'The records. Also as application/x-ndjson or text/csv.',
       headers: { 'X-Records': { schema: { type: 'integer' } }, Link: { schema: { type: 'string' } } },
       content: {
         'application/json': {
@@ -189,8 +189,6 @@ const listing = ({ entity, record, id }: Named): Json => ({
             ],
           },
         },
-        'application/x-ndjson': { schema: { type: 'string' } },
-        'text/csv': { schema: { type: 'string' } },
       },
     },
     '4XX': problem,

@@ -38,7 +38,7 @@ export function operationOf(
       },
     }),
     responses: responsesOf(route, contract, surroundings, components),
-    security: securityOf(route),
+    security: securityOf(route, contract),
     'x-access': route.access,
   }
 }
@@ -115,12 +115,16 @@ function responsesOf(
         ] as const,
     )
     const all = Object.fromEntries([...common, ...own])
+    const [first, ...others] = Object.entries(body ?? {})
+    const forms = others.map(([type]) => type).join(' or ')
     return [
       status,
       {
-        description,
+        description: forms === '' ? description : `${description} Also as ${forms}.`,
         ...(Object.keys(all).length === 0 ? {} : { headers: all }),
-        ...(body && { content: contentOf(body, components) }),
+        // Generators take an answer of several types for a stream, or for a text.
+        ...(first && { content: contentOf(Object.fromEntries([first]), components) }),
+        ...(forms !== '' && { 'x-other-content': contentOf(Object.fromEntries(others), components) }),
       },
     ] as const
   })
@@ -140,12 +144,15 @@ const otherwise: Json = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 
-function securityOf(route: DescribedRoute): readonly Json[] {
-  const csrf = needsCsrf(route.access) ? { csrfCookie: [], csrfHeader: [] } : {}
-  const known = route.knowsCaller
-    ? ['bearer', 'xAuthentication', 'shortLivedToken'].map(name => ({ ...csrf, [name]: [] }))
-    : []
-  return needsLogin(route.access) ? known : [csrf, ...known]
+/**
+ * The ways to authenticate. Generators send a token by every way that is listed, so an address has none twice: those that
+ * answer with other content than JSON are opened without headers, and have the short-lived token besides.
+ */
+function securityOf(route: DescribedRoute, { answers }: Contract): readonly Json[] {
+  const isOpened = Object.values(answers).some(({ body }) => body !== undefined && '*/*' in body)
+  const names = ['bearer', ...(isOpened ? ['shortLivedToken'] : [])]
+  const known = route.knowsCaller ? names.map(name => ({ [name]: [] })) : []
+  return needsLogin(route.access) ? known : [{}, ...known]
 }
 
 const ofCallers = ['OnBehalfOf', 'OnBehalfOfReason']

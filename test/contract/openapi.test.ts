@@ -280,3 +280,40 @@ test('OD1 what a route answers to bodies that the document allows is in the docu
   }
   assert.ok(sent > 150, `${sent} requests`)
 })
+
+test('OD1 an operation takes each token by one way, and its answer has one type, so that generated clients work', async t => {
+  const service = await startService(t)
+  await withLetters(service)
+  const document = await documentFor(service.client())
+  const opened: string[] = []
+  for (const [path, methods] of Object.entries(document.paths))
+    for (const { operationId, security, responses, description } of Object.values(methods)) {
+      const schemes = security.flatMap(one => Object.keys(one))
+      assert.deepEqual(
+        schemes.filter(one => one !== 'shortLivedToken'),
+        schemes.includes('bearer') ? ['bearer'] : [],
+        operationId,
+      )
+      if (schemes.includes('shortLivedToken')) opened.push(path)
+      for (const answer of Object.values(responses) as Answered[]) {
+        const types = Object.keys(answer.content ?? {})
+        // The others are in words, and where the tests read them.
+        assert.ok(types.length <= 1, `${operationId} answers with ${types}`)
+        for (const type of Object.keys(answer['x-other-content'] ?? {}))
+          assert.ok(answer.description?.includes(type), `${operationId} does not say ${type}`)
+      }
+      if (operationId === 'addItem') assert.match(description, /Needs a CSRF pair/)
+    }
+  assert.deepEqual(opened, ['/api/core/bitstreams/{uuid}/content'])
+  assert.match(document.info.description, /as the cookie `DSPACE-XSRF-COOKIE` and in the header `X-XSRF-TOKEN`/)
+  for (const path of ['/api/query/v4/{entity}', '/api/query/v4/letters']) {
+    const { content = {} } = (document.paths[path]?.get?.responses['200'] ?? {}) as Answered
+    assert.deepEqual(Object.keys(content), ['application/json'])
+  }
+})
+
+interface Answered {
+  readonly description?: string
+  readonly content?: object
+  readonly 'x-other-content'?: object
+}

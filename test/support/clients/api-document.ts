@@ -6,6 +6,7 @@ import type { Client } from './client.ts'
 /** The OpenAPI document of a service, with the members that tests read. */
 export interface ApiDocument {
   readonly openapi: string
+  readonly info: { readonly description: string }
   readonly servers: readonly { readonly url: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>
   readonly components: Readonly<
@@ -15,6 +16,8 @@ export interface ApiDocument {
 
 export interface ApiOperation {
   readonly operationId: string
+  readonly description: string
+  readonly security: readonly Readonly<Record<string, unknown>>[]
   readonly parameters?: readonly ApiParameter[]
   readonly responses: Readonly<Record<string, unknown>>
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }

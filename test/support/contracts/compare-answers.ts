@@ -23,6 +23,7 @@ type Response = {
   readonly $ref?: string
   readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>
   readonly content?: Readonly<Record<string, unknown>>
+  readonly 'x-other-content'?: Readonly<Record<string, unknown>>
 }
 
 /** Comparisons made in this process, which are shared because many services have the same routes. */
@@ -150,10 +151,11 @@ export function compare(
 
   function bodyFaults(
     answered: Answered,
-    { content = {} }: Response,
+    { content: first = {}, 'x-other-content': others = {} }: Response,
     at: readonly string[],
   ): readonly string[] {
     const { body } = answered
+    const content = { ...first, ...others }
     const type = mediaType(answered)
     if (Object.keys(content).length === 0)
       return body ? [`there is a body, which is not documented: ${body.slice(0, 200)}`] : []
@@ -165,7 +167,7 @@ export function compare(
     if (!/[/+]json$/.test(key)) return []
     const value = parsed(body)
     if (value === undefined) return [`the body is not JSON: ${body.slice(0, 200)}`]
-    return check(refTo(...at, 'content', key, 'schema'), value)
+    return check(refTo(...at, key in first ? 'content' : 'x-other-content', key, 'schema'), value)
   }
 
   return { faultsOf }
