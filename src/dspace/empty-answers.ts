@@ -111,8 +111,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     '/ldn/notifyrequests/:uuid',
     route('showNotifyRequests', reads('anybody', 'none')),
     async ({ params }) => {
-      const uuid = readUuid(params.uuid)
-      if (uuid === undefined) throw new Problem('not-found', 'There is no item with this UUID.')
+      const uuid = itemIn(params.uuid)
       return {
         itemuuid: uuid,
         notifyStatus: [],
@@ -145,7 +144,21 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
  * (signposting-data.service.ts): an array, and always an empty one.
  */
 export function signpostingRoutes(app: FastifyInstance): void {
-  routesOf(app).get('/signposting/links/:uuid', linkRoute('listLinks', outside()), async () => [])
+  routesOf(app).get<{ Params: { uuid: string } }>(
+    '/signposting/links/:uuid',
+    linkRoute('listLinks', outside()),
+    async ({ params }) => {
+      itemIn(params.uuid)
+      return []
+    },
+  )
+}
+
+/** @throws Problem 404 for a text that is no UUID */
+function itemIn(text: string): string {
+  const uuid = readUuid(text)
+  if (uuid === undefined) throw new Problem('not-found', 'There is no item with this UUID.')
+  return uuid
 }
 
 /** Links of the root (P4) by the names that the interface knows. */

@@ -187,6 +187,7 @@ export const contracts = {
     summary: 'Links for machines: none',
     tag: 'For DSpace’s user interface',
     answers: { 200: answer('An empty array.', json(Type.Array(orNull(Type.Never()), { maxItems: 0 }))) },
+    problems: ['not-found'],
   },
 } as const satisfies Contracts
 

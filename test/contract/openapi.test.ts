@@ -305,11 +305,28 @@ test('OD1 an operation takes each token by one way, and its answer has one type,
       if (operationId === 'addItem') assert.match(description, /Needs a CSRF pair/)
     }
   assert.deepEqual(opened, ['/api/core/bitstreams/{uuid}/content'])
-  assert.match(document.info.description, /as the cookie `DSPACE-XSRF-COOKIE` and in the header `X-XSRF-TOKEN`/)
+  assert.match(
+    document.info.description,
+    /as the cookie `DSPACE-XSRF-COOKIE` and in the header `X-XSRF-TOKEN`/,
+  )
   for (const path of ['/api/query/v4/{entity}', '/api/query/v4/letters']) {
     const { content = {} } = (document.paths[path]?.get?.responses['200'] ?? {}) as Answered
     assert.deepEqual(Object.keys(content), ['application/json'])
   }
+})
+
+test('OD1 whatever needs a UUID in its address is 404 without one', async t => {
+  const world = await everything(t)
+  let asked = 0
+  for (const { method, url } of world.routes) {
+    if (method !== 'GET' || !url.includes('/:uuid')) continue
+    for (const text of ['x', '0', `${world.ids.item}0`, 'null']) {
+      const response = await world.admin.get(world.at(url.replace('/:uuid', `/${text}`)))
+      assert.equal(response.status, 404, `${url} with ${text}: ${await response.text()}`)
+      asked++
+    }
+  }
+  assert.ok(asked > 60, `${asked} requests`)
 })
 
 interface Answered {
