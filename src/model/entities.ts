@@ -121,7 +121,8 @@ export interface TableSource {
  */
 export type RowRule = 'all' | 'audience' | 'own'
 
-export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
+/** `eperson` is any eperson, and `eperson:<uuid>` is a single one. */
+export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `eperson:${string}` | `group:${string}`
 
 /** The rule for writing single records of an imported entity. Writing always requires a login. */
 export type WriteRule = Exclude<ReadRule, 'anonymous'>

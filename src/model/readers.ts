@@ -1,4 +1,6 @@
+import type { Awaitable } from '../lib/awaitable.ts'
 import { msNow } from '../lib/ms-now.ts'
+import { readUuid } from '../lib/uuids.ts'
 import type { Group } from './accounts.ts'
 import type { ReadRule } from './entities.ts'
 
@@ -7,8 +9,7 @@ import type { ReadRule } from './entities.ts'
  * file are the only place that evaluates the groups and dates of readers, for lists and single rows alike.
  */
 export interface ReaderRule {
-  /** The reader: `eperson` is any eperson, and `eperson:<uuid>` is a single one. */
-  readonly reader: 'anonymous' | 'eperson' | `eperson:${string}` | `group:${string}`
+  readonly reader: Exclude<ReadRule, 'admin'>
   /**
    * The first day (UTC, YYYY-MM-DD) on which the rule applies, such as the end of an
    * embargo; absent: no start.
@@ -73,7 +74,7 @@ function appliesTo(
 }
 
 /** Returns the UUID of the single eperson that a rule is for. */
-export const epersonOf = (reader: ReaderRule['reader']): string | undefined =>
+export const epersonOf = (reader: ReadRule): string | undefined =>
   reader.startsWith('eperson:') ? reader.slice('eperson:'.length) : undefined
 
 /** Returns the UUIDs of the single epersons that rules are for. */
@@ -142,17 +143,52 @@ export function readersText(readers: Readers): string {
 export const readReaders = (text: string): Readers => JSON.parse(text) as Readers
 
 /** Forms of a read rule, for messages. */
-export const readRuleForms = ['anonymous', 'eperson', 'admin', 'group:<name>'] as const
+export const readRuleForms = [
+  'anonymous',
+  'eperson',
+  'admin',
+  'group:<name>',
+  'eperson:<e-mail address or UUID>',
+] as const
 
-/** @returns undefined if the text is not a read rule (Q11) */
+/**
+ * Reads a rule about an entity, an item or a file, without days (Q11). A rule for one eperson has what the text names them
+ * by, which `knownRule` replaces by the UUID.
+ * @returns undefined if the text is not a rule
+ */
 export function readRuleIn(text: string): ReadRule | undefined {
   if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
-  const group = /^group:(.+)/.exec(text)?.[1]?.trim()
-  return group === undefined || group === '' ? undefined : `group:${group}`
+  const [, kind, rest = ''] = /^(group|eperson):(.*)/s.exec(text) ?? []
+  const name = rest.trim()
+  if (name === '') return undefined
+  if (kind === 'group') return `group:${name}`
+  return /\s/.test(name) ? undefined : `eperson:${name}`
+}
+
+/** Where the groups and epersons that rules name are looked up. */
+export interface Names {
+  groupsByName(names: readonly string[]): Awaitable<readonly Group[]>
+  eperson(uuid: string): Awaitable<{ readonly uuid: string } | undefined>
+  credentials(email: string): Awaitable<{ readonly uuid: string } | undefined>
+}
+
+/**
+ * Looks up what a rule names, and puts the UUID of an eperson into it: addresses change, and may be given to someone else.
+ * @returns undefined if there is no such group or eperson
+ */
+export async function knownRule<R extends ReadRule>(rule: R, people: Names): Promise<R | undefined> {
+  const name = epersonOf(rule)
+  if (name !== undefined) {
+    const uuid = readUuid(name)
+    const eperson = await (uuid === undefined ? people.credentials(name) : people.eperson(uuid))
+    return eperson && (`eperson:${eperson.uuid}` as R)
+  }
+  const group = groupOf(rule)
+  return group === undefined || (await people.groupsByName([group])).length > 0 ? rule : undefined
 }
 
 /** Returns the name of the group that a rule names. */
-export const groupOf = (rule: ReadRule | ReaderRule['reader']): string | undefined =>
+export const groupOf = (rule: ReadRule): string | undefined =>
   rule.startsWith('group:') ? rule.slice('group:'.length) : undefined
 
 /**

@@ -5,6 +5,7 @@ import type { Awaitable } from '../lib/awaitable.ts'
 import { memo } from '../lib/memo.ts'
 import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/caller.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
+import { epersonOf, groupOf } from '../model/readers.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { fieldsInAddress } from './keys.ts'
 import type { Known, KnownEntity } from './plan.ts'
@@ -20,7 +21,9 @@ export function mayReadEntity(caller: Caller, { name, read: rule }: Pick<Entity,
 function isAdmitted(caller: Caller, rule: ReadRule): boolean {
   if (rule === 'anonymous' || isAdministrator(caller)) return true
   if (rule === 'eperson') return caller.kind !== 'anonymous'
-  return rule !== 'admin' && isMember(caller, rule.slice('group:'.length))
+  const [group, eperson] = [groupOf(rule), epersonOf(rule)]
+  if (group !== undefined) return isMember(caller, group)
+  return eperson !== undefined && caller.kind !== 'anonymous' && caller.session.eperson.uuid === eperson
 }
 
 /**

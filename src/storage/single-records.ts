@@ -1,3 +1,4 @@
+import { OperatorError } from '../lib/errors.ts'
 import type { Field } from '../model/entities.ts'
 
 export interface FoundRecord {
@@ -35,6 +36,9 @@ export interface RecordEvent {
   /** What differs, as JSON; null: it was not recorded. */
   readonly changes: string | null
 }
+
+/** A rule names a group or an eperson that isn't there, or not any more. Nothing was done. */
+export class UnknownReader extends OperatorError {}
 
 /** The entity is no longer the one that a change was made for. */
 export class EntityChanged extends Error {}

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
+import type { ReadRule } from '../../src/model/entities.ts'
 import type { KeptVersion } from '../../src/model/kept-versions.ts'
 import { fold } from '../../src/storage/columns/fold-changes.ts'
 import type { RecordEntity } from '../../src/storage/entities.ts'
@@ -46,7 +47,7 @@ async function foldNow({ storage: { entities } }: Service): Promise<void> {
   await fold((await entities.all()).get('works') as RecordEntity, entities)
 }
 
-const changeRead = ({ storage: { entities } }: Service, read: 'anonymous' | 'admin' | `group:${string}`) =>
+const changeRead = ({ storage: { entities } }: Service, read: ReadRule) =>
   entities.changeReadRule('works', read, commandEvent('entity.access'))
 
 test('Q39 what was added, changed and deleted since a snapshot comes in order, across folds, with a new snapshot', async t => {
@@ -199,7 +200,7 @@ test('Q39 a stream stays open, tells of changes as they come, and goes on after 
 test('Q40 rights are those of now: a stream ends with the session, the right to read, and the entity, and tells nothing more', async t => {
   const { service, client } = await started(t)
   const other = service.client()
-  await service.addEperson('other@example.org', { groups: ['others'] })
+  const { uuid } = await service.addEperson('other@example.org', { groups: ['others'] })
   await service.addEperson('root@example.org', { admin: true })
   const root = service.client()
   await root.login('root@example.org')
@@ -210,16 +211,17 @@ test('Q40 rights are those of now: a stream ends with the session, the right to 
   })()
   await assertProblem(await client.get(feedPath('works', start)), 403, 'access-denied')
   await assertProblem(await service.client().get(feedPath('works', start)), 401, 'authentication-required')
-  const ends: readonly (readonly [name: string, end: () => Promise<unknown>])[] = [
+  const ends: readonly (readonly [name: string, end: () => Promise<unknown>, rule?: ReadRule])[] = [
     ['the right to read', () => changeRead(service, 'admin')],
+    ['the right of one eperson', () => changeRead(service, 'admin'), `eperson:${uuid}`],
     [
       'the group',
       () => service.storage.people.leave('others', 'other@example.org', commandEvent('group.leave')),
     ],
     ['the session', () => other.post('/api/authn/logout')],
   ]
-  for (const [name, end] of ends) {
-    await changeRead(service, 'group:others')
+  for (const [name, end, rule = 'group:others'] of ends) {
+    await changeRead(service, rule)
     await service.storage.people.join('others', 'other@example.org', commandEvent('group.join'))
     await other.login('other@example.org')
     const stream = await streamOf(other, 'works')

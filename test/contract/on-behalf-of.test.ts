@@ -36,8 +36,8 @@ const own = (uuid: string) => `/api/eperson/epersons/${uuid}`
 
 test('B1 the request of an administrator is processed as the eperson', async t => {
   const { service, ruth, admin } = await startWithBoth(t)
-  await service.addRecords('shelves', 'id', [{ id: 1 }], 'group:Staff')
   await service.storage.people.ensureGroups(['Staff'])
+  await service.addRecords('shelves', 'id', [{ id: 1 }], 'group:Staff')
   const shelves = () => admin.get('/api/query/v4/shelves', as(ruth.uuid))
 
   const status = await admin.status('/api/authn/status', as(ruth.uuid))

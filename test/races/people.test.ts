@@ -68,8 +68,8 @@ test('M6 of changes at once that are too deep together, one is refused', async t
 
 test('M6 who joins a group while it is put into another is in both for the next request of any node', async t => {
   const { service, admin, other, ruth, ruthId } = await started(t)
-  await service.addRecords('letters', 'id', [{ id: 1 }], 'group:Outer')
   const [outer, inner] = [await newGroup(admin, 'Outer'), await newGroup(admin, 'Inner')]
+  await service.addRecords('letters', 'id', [{ id: 1 }], 'group:Outer')
   for (let round = 0; round < repeats(1, 100); round++) {
     const asking = [1, 2, 3].map(() => ruth.get('/api/query/v4/letters'))
     const codes = await statuses([
@@ -85,6 +85,63 @@ test('M6 who joins a group while it is put into another is in both for the next 
     ]
     assert.deepEqual(await statuses(ends), [204, 204])
     assert.equal((await ruth.get('/api/query/v4/letters')).status, 403)
+  }
+})
+
+test('Q11 M7 a rule that is made while what it names is deleted is refused, or goes with the eperson', async t => {
+  const { service, admin, other } = await started(t)
+  await service.addRecords('letters', 'id', [{ id: 1 }])
+  const give = (rule: object) =>
+    other.patch('/api/admin/entities/letters', JSON.stringify(rule), { 'content-type': 'application/json' })
+  for (let round = 0; round < repeats(2, 40); round++) {
+    const { uuid, email } = await service.addEperson(`reader-${round}@example.org`)
+    const group = await newGroup(admin, `Readers ${round}`)
+    const isPerson = round % 2 === 0
+    const [path, name] = isPerson ? [person(uuid), uuid] : [at(group), `Readers ${round}`]
+    const rule = isPerson ? `eperson:${email}` : `group:${name}`
+    const [given, removed] = await statuses([give({ read: rule, write: rule }), admin.delete(path)])
+    assert.ok([200, 422].includes(given ?? 0), `${given}`)
+    const letters = (await service.storage.entities.all()).get('letters')
+    const named = [letters?.read, letters?.write].filter(one => one?.endsWith(name))
+    // A group that a rule names isn't deleted, and a deleted eperson is named by none.
+    assert.equal(named.length === 0, removed === 204, `${given} ${removed} ${named}`)
+    await service.storage.entities.changeReadRule('letters', 'admin', commandEvent('entity.access'))
+    await service.storage.entities.changeWriteRule('letters', null, commandEvent('entity.writers'))
+  }
+})
+
+testOn('postgres', 'Q11 M7 a deletion by a command waits for a rule that is being made', async t => {
+  const { service } = await started(t)
+  const { entities, people } = service.storage
+  await service.addRecords('letters', 'id', [{ id: 1 }])
+  await people.ensureGroups(['Readers'])
+  const { uuid, email } = await service.addEperson('reader@example.org')
+  const { url } = service.config.database as { url: string }
+  const holder = await connectTo(t, url)
+  for (const [rule, remove, left] of [
+    [`eperson:${uuid}`, () => people.deleteEperson(email, commandEvent('eperson.delete')), 'admin'],
+    ['group:Readers', () => people.deleteGroup('Readers', commandEvent('group.delete')), 'group:Readers'],
+  ] as const) {
+    await holder.query('BEGIN')
+    await holder.query("SELECT 1 FROM carrel.entity WHERE name = 'letters' FOR UPDATE")
+    let ended = 0
+    const given = entities.changeReadRule('letters', rule, commandEvent('entity.access'))
+    await until(
+      'the rule waits',
+      () => waiting(url),
+      count => count === 1,
+    )
+    const removed = remove().finally(() => ended++)
+    await until(
+      'the deletion waits, too',
+      async () => (await waiting(url)) + ended,
+      count => count === 2,
+    )
+    await holder.query('ROLLBACK')
+    assert.equal(await given, true)
+    assert.notEqual(await removed, 'no-eperson')
+    assert.equal((await entities.all()).get('letters')?.read, left)
+    assert.equal((await people.groupsByName(['Readers'])).length, 1)
   }
 })
 

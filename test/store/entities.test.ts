@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
 import { Lagging } from '../../src/lib/errors.ts'
 import { entityTag } from '../../src/model/declared.ts'
+import { UnknownReader } from '../../src/storage/single-records.ts'
 import { verifyTrail } from '../../src/storage/statements/verify-trail.ts'
 import { storeTests } from '../support/service/stores.ts'
 import { until } from '../support/service/waiting.ts'
@@ -15,6 +17,7 @@ const test = storeTests()
 test('Q1 an entity is replaced in one step, keeps what is declared of it, and is dropped', async storage => {
   const { entities } = storage
   const imported = commandEvent('entity.import')
+  await storage.people.ensureGroups(['Readers'])
   assert.equal(await entities.publish(letters('one', 2), lines(2, 'a'), imported), 'anonymous')
   assert.deepEqual(await recordsIn(storage, 'one'), lines(2, 'a'))
   const event = commandEvent('entity.change')
@@ -41,6 +44,49 @@ test('Q1 an entity is replaced in one step, keeps what is declared of it, and is
   assert.equal(await entities.drop('one', commandEvent('entity.drop'), 'another tag'), 'changed')
   assert.equal(await entities.drop('one', commandEvent('entity.drop')), true)
   assert.equal(await entities.drop('one', commandEvent('entity.drop')), false)
+})
+
+test('Q11 R2 a rule names a group and an eperson who are there, and goes with the eperson', async storage => {
+  const { entities, people } = storage
+  const event = commandEvent('entity.access')
+  const person = { firstName: null, lastName: null, passwordHash: null, administrator: false }
+  const add = async (email: string) => {
+    const added = await people.addEperson({ ...person, email }, commandEvent('eperson.add'))
+    assert.ok(added !== 'exists')
+    return added.uuid
+  }
+  const [ruth, max] = [await add('ruth@rules.example.org'), await add('max@rules.example.org')]
+  await entities.publish(letters('hers', 2, { read: `eperson:${ruth}` }), lines(2, 'a'), event)
+  await entities.publish(letters('both', 2), lines(2, 'b'), event)
+  await entities.changeReadRule('both', `eperson:${max}`, event)
+  await entities.changeWriteRule('both', `eperson:${ruth}`, event)
+  const tag = entityTag(await entityIn(storage, 'both'))
+  const rules = async (name: string) => {
+    const { read, write } = await entityIn(storage, name)
+    return [read, write]
+  }
+
+  for (const rule of ['group:None of these', `eperson:${randomUUID()}`] as const) {
+    const refused = UnknownReader
+    await assert.rejects(entities.changeReadRule('both', rule, event), refused)
+    await assert.rejects(entities.changeWriteRule('both', rule, event), refused)
+    await assert.rejects(entities.declare('both', { read: rule }, tag, event), refused)
+    await assert.rejects(entities.publish(letters('new', 1, { read: rule }), lines(1, 'c'), event), refused)
+  }
+  assert.deepEqual(await rules('both'), [`eperson:${max}`, `eperson:${ruth}`])
+
+  assert.equal(await people.removeEperson(ruth, commandEvent('eperson.delete')), 'changed')
+  assert.deepEqual(await rules('hers'), ['admin', undefined])
+  assert.deepEqual(await rules('both'), [`eperson:${max}`, undefined])
+  await entities.publish(letters('hers', 3, { read: null }), lines(3, 'c'), event)
+  assert.equal(await people.deleteEperson('max@rules.example.org', commandEvent('eperson.delete')), 'changed')
+  assert.deepEqual(
+    [await rules('hers'), await rules('both')],
+    [
+      ['admin', undefined],
+      ['admin', undefined],
+    ],
+  )
 })
 
 test('D2 files of fields come to their place with a version that is published, and with no other', async ({

@@ -10,15 +10,16 @@ import { slotsOf } from '../columns/record-source.ts'
 import type { NewEntity, NewRecords, RecordEntity, Revision } from '../entities.ts'
 import { ExposeError, type ExposeRequest } from '../exposing.ts'
 import { EntityChanged } from '../single-records.ts'
+import { dropEntity, pointAgreed, pointEntity, restoreVersion } from '../statements/entities.ts'
 import {
-  dropEntity,
+  type EntityRow,
+  findEntity,
+  isImported,
   lockList,
-  pointAgreed,
-  pointEntity,
   putEntity,
-  restoreVersion,
-} from '../statements/entities.ts'
-import { type EntityRow, findEntity, isImported, toEntity } from '../statements/entity-rows.ts'
+  toEntity,
+} from '../statements/entity-rows.ts'
+import { requireReaders } from '../statements/entity-rules.ts'
 import { lostRecords } from '../statements/record-writes.ts'
 import { keepRetired, retire } from '../statements/retired-versions.ts'
 import { type Change, type Read, record, rights, row } from '../statements/statements.ts'
@@ -207,6 +208,7 @@ function* pointAtTable(
     throw new EntityChanged(table.name)
   const read = request.read ?? before?.read ?? newEntityRule
   const exposed = { ...table, read, ...(request.declare?.(table) ?? descriptionOf(before ?? {})) }
+  yield* requireReaders(before, exposed)
   yield* putEntity(exposed)
   yield* record({ ...event, object: exposed.name, changes: entityChanges(before, exposed) })
   return { before, exposed }

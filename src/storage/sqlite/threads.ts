@@ -4,6 +4,7 @@ import type { Thread } from '../../lib/threads/thread.ts'
 import type { Keyring } from '../../model/keys.ts'
 import { inBatches } from '../runtime/batches.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
+import { UnknownReader } from '../single-records.ts'
 import type { OpenedFiles } from './files-in-place.ts'
 import type { changes } from './hot.ts'
 import type { ReaderHandlers } from './reader.ts'
@@ -56,6 +57,7 @@ export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threa
 function resultOf(reply: WriteReply | undefined): unknown {
   if (reply && 'result' in reply) return reply.result
   if (reply && 'refused' in reply) return new RightsChanged()
+  if (reply && 'unknown' in reply) return new UnknownReader(reply.unknown)
   if (reply && 'unavailable' in reply) return new StoreUnavailable(reply.unavailable)
   return new Error(reply?.error ?? 'the writer did not reply')
 }

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { RightsChanged, StoreUnavailable } from '../../lib/errors.ts'
 import { serveThread } from '../../lib/threads/thread.ts'
+import { UnknownReader } from '../single-records.ts'
 import { type PartName, statementsNamed } from '../statements/parts.ts'
 import { TakenBack } from '../statements/statements.ts'
 import { openTrail } from '../statements/trail.ts'
@@ -21,6 +22,8 @@ export type WriteReply =
   | { readonly unavailable: string }
   /** Nothing was done: the sessions that the change relies on have changed (T12). */
   | { readonly refused: 'rights' }
+  /** Nothing was done: the message of an `UnknownReader`. */
+  | { readonly unknown: string }
 
 const isOfPart = (name: WriteCall[0]): name is PartChange => name.includes('.')
 
@@ -89,6 +92,7 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
           forgetEnd(db)
           if (error instanceof TakenBack) return { result: error.result }
           if (error instanceof RightsChanged) return { refused: 'rights' }
+          if (error instanceof UnknownReader) return { unknown: error.message }
           if (error instanceof StoreUnavailable) return { unavailable: error.message }
           return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
         }

@@ -9,7 +9,8 @@ import { type ChangeRow, lineOf, versionParts } from '../columns/changed-entitie
 import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
 import type { FollowedRow } from '../followed-changes.ts'
 import type { Reliance } from '../single-records.ts'
-import { definitionOf, findEntity, isImported } from './entity-rows.ts'
+import { findEntity, isImported, lockList, putEntity } from './entity-rows.ts'
+import { requireReaders } from './entity-rules.ts'
 import {
   dropHeld,
   forgetHeld,
@@ -23,7 +24,7 @@ import {
 import { dropKept, findKept, hasOldKept, keptVersions, takeKept, trimKept } from './kept-versions.ts'
 import { allHold, dropChanges, mayReplace, recordWriting, takeChanges } from './record-writes.ts'
 import { forgetRetired, retire, type StoredVersion, storedVersions } from './retired-versions.ts'
-import { type Change, insert, now, type Read, record, rights, run, type StatementsOf } from './statements.ts'
+import { type Change, now, type Read, record, rights, run, type StatementsOf } from './statements.ts'
 
 /** A version whose records are written, for an entity to point at. */
 export interface PublishedEntity extends Omit<NewEntity, 'ranks' | 'agree'> {
@@ -107,9 +108,6 @@ export const entities = {
   },
 } satisfies StatementsOf<EntityChanges>
 
-/** Locks the list of entities: one transaction at a time changes it. */
-export const lockList = (): Change<number> => run('UPDATE state SET entities = entities + 1')
-
 /**
  * Points an entity at a version.
  * @returns the entity before, and its read rule now; undefined if its version is not the one to replace
@@ -151,6 +149,7 @@ export function* pointEntity(
   const declared =
     published.recipe === undefined ? stays : changedDescription(stays, { recipe: published.recipe })
   const after = { name, key, fields, read, source, ...declared }
+  yield* requireReaders(before, after)
   yield* putEntity(after)
   if (keeps) yield* trimKept(limits)
   yield* trimHeld(limits)
@@ -247,23 +246,12 @@ function* declare(
   if (before === undefined) return 'missing'
   const declared = change(before)
   if (declared === undefined || !(yield* allHold(relies))) return 'changed'
+  yield* requireReaders(before, declared)
   const after = withDeclared(before, declared)
   yield* putEntity(after)
   yield* record({ ...event, object: name, changes: entityChanges(before, after) })
   return 'declared'
 }
-
-export const putEntity = (entity: Entity): Change<number> =>
-  insert(
-    'entity',
-    {
-      name: entity.name,
-      definition: definitionOf(entity),
-      version: isImported(entity) ? entity.source.version : null,
-      changed: now(),
-    },
-    '(name) DO UPDATE SET definition = excluded.definition, version = excluded.version, changed = excluded.changed',
-  )
 
 /** Maximum number of attempts: more imports and bursts of writes are not expected during one publication. */
 const maxAttempts = 20

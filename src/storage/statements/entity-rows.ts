@@ -1,7 +1,7 @@
 import type { Entity } from '../../model/entities.ts'
 import { type ChangeRow, createChangedEntities } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
-import { type Read, row, rows } from './statements.ts'
+import { type Change, insert, lock, now, type Read, row, rows, run } from './statements.ts'
 
 export type EntityRow = { readonly name: string; readonly definition: string }
 
@@ -18,6 +18,24 @@ export function* findEntity(name: string): Read<Entity | undefined> {
   const found = yield* row<EntityRow>('SELECT name, definition FROM entity WHERE name = $1', name)
   return found && toEntity(found)
 }
+
+/** Locks the list of entities: one transaction at a time changes it. */
+export const lockList = (): Change<number> => run('UPDATE state SET entities = entities + 1')
+
+/** Waits for changes of the list, and makes later ones wait until this change ends. */
+export const keepList = (): Change<void> => lock('SELECT 1 FROM state FOR NO KEY UPDATE')
+
+export const putEntity = (entity: Entity): Change<number> =>
+  insert(
+    'entity',
+    {
+      name: entity.name,
+      definition: definitionOf(entity),
+      version: isImported(entity) ? entity.source.version : null,
+      changed: now(),
+    },
+    '(name) DO UPDATE SET definition = excluded.definition, version = excluded.version, changed = excluded.changed',
+  )
 
 /** Imported entities as they were when their versions were made, by name. */
 export function* importedEntities(): Read<readonly RecordEntity[]> {

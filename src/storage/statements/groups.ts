@@ -1,6 +1,7 @@
 import { type Group, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type GroupUse, maxInclusions, maxLevels, type OneRefused, type People } from '../people.ts'
+import { keepList } from './entity-rows.ts'
 import {
   above,
   below,
@@ -175,6 +176,7 @@ function* removeOne(uuid: string, event: AuditEvent) {
 
 function* drop(group: Group | undefined, event: AuditEvent): Change<'changed' | 'no-group' | GroupUse> {
   if (!group) return 'no-group'
+  yield* keepList()
   const use = yield* useOfGroup(group.name)
   if (use) return use
   yield* run('DELETE FROM epersongroup WHERE uuid = $1', group.uuid)

@@ -9,6 +9,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
 import type { Part, Window } from '../window.ts'
 import { endAccessTokens } from './access-tokens.ts'
+import { closeFor } from './entity-rules.ts'
 import { hasAdministrator, keepingAdministrator } from './group-tree.ts'
 import { groups } from './groups.ts'
 import {
@@ -196,6 +197,7 @@ function* removeOne(uuid: string, event: AuditEvent) {
 /** Deletes an eperson, and the rules that name them. */
 function* drop(uuid: string): Change<void> {
   yield* dropReader(uuid)
+  yield* closeFor(uuid)
   yield* run('DELETE FROM eperson WHERE uuid = $1', uuid)
 }
 
