@@ -11,7 +11,7 @@ import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { restoreCommand, versionsCommand } from './entity-versions.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
-import { parseReadRule, readRule } from './read-rule.ts'
+import { parseReadRule, readRule, ruleForms } from './read-rule.ts'
 import { recipeCommand } from './recipe.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -64,9 +64,7 @@ export function entityCommand(): Command {
 
   command
     .command('access <name> <rule>')
-    .description(
-      'Change who may read an imported or exposed entity: anonymous, eperson, admin or group:<name>.',
-    )
+    .description(`Change who may read an imported or exposed entity: ${ruleForms}.`)
     .option(...jsonOption)
     .action((name: string, rule: string, { json }: Json) => {
       parseReadRule(rule, '<rule>')
@@ -159,23 +157,21 @@ const unknown = (name: string) =>
   new Failure(`there is no imported or exposed entity ${name}; \`carrel entity list\` shows all entities`)
 
 const nobody = 'nobody'
+const writeRuleForms = ruleForms.replace('anonymous', nobody)
 
 /** `carrel entity writers`: who may write single records (R2). */
 const writersCommand = (): Command =>
   new Command('writers')
     .argument('<name>')
     .argument('<rule>')
-    .description(
-      'Change who may write single records of an imported entity: nobody, eperson, admin or group:<name>.',
-    )
+    .description(`Change who may write single records of an imported entity: ${writeRuleForms}.`)
     .option(...jsonOption)
     .action((name: string, rule: string, { json }: Json) => {
       if (rule !== nobody) parseWriteRule(rule)
       return withStore(async ({ people, entities }) => {
         if (reservedEntities.has(name))
           throw new Failure(`${name} is built in; only records of imported entities can be written`)
-        if (rule !== nobody) await readRule(rule, people)
-        const write = rule === nobody ? null : parseWriteRule(rule)
+        const write = rule === nobody ? null : ((await readRule(rule, people)) as WriteRule)
         const known = (await entities.all()).get(name)
         if (known?.source.kind === 'exposed')
           throw new Failure(`${name} shows a table of the database; write to it there`)
@@ -190,7 +186,7 @@ const writersCommand = (): Command =>
 function parseWriteRule(rule: string): WriteRule {
   const parsed = parseReadRule(rule, '<rule>')
   if (parsed === 'anonymous')
-    throw new Misuse('<rule> takes nobody, eperson, admin or group:<name>: records are written by epersons')
+    throw new Misuse(`<rule> takes ${writeRuleForms}: records are written by epersons`)
   return parsed
 }
 

@@ -8,7 +8,7 @@ import { BadItem } from '../items/ingest/item.ts'
 import { openItems } from '../items/ingest/open-items.ts'
 import { parseDay, shellWord } from '../items/ingest/readers.ts'
 import type { Run } from '../model/processes.ts'
-import { describeReaders, type Readers } from '../model/readers.ts'
+import { describeReaders, epersonOf, type Readers } from '../model/readers.ts'
 import type { People } from '../storage/people.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
@@ -53,7 +53,7 @@ export function ingestCommand(): Command {
 }
 
 async function run(folder: string, options: Options): Promise<void> {
-  if (options.read !== undefined) parseReadRule(options.read)
+  if (options.read !== undefined) parseSourceRule(options.read)
   await withStoreOrNew(async (storage, config) => {
     const { people, repository } = storage
     const files = await openFiles(config.files, repository)
@@ -111,6 +111,16 @@ function nameOf({ name }: Options, path: string): string {
   if (name === undefined) return basename(resolve(path))
   if (name.trim() === '') throw new Misuse('--name is empty; it takes what the source is called')
   return name.trim()
+}
+
+/** @throws Misuse for a rule with days, or for one eperson: a source is ingested again after people have gone */
+function parseSourceRule(read: string): void {
+  if (/\s(from|until):/.test(read))
+    throw new Misuse('--read takes who may read; put days into --from and --until')
+  if (epersonOf(parseReadRule(read)) !== undefined)
+    throw new Misuse(
+      '--read takes no single eperson; let them read an item when it is there, with `carrel item access`',
+    )
 }
 
 /** @returns null without --read */

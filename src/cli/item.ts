@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { Argument, Command } from 'commander'
 import { BadItem, checkReaders } from '../items/ingest/item.ts'
 import { namedEperson, parseReaders, UnknownGroup } from '../items/ingest/readers.ts'
-import { readUuid } from '../lib/uuids.ts'
 import type { AccessChange, Bitstream, Item, ListedItem } from '../model/items.ts'
-import { describeReaders, type Readers } from '../model/readers.ts'
+import { describeReaders, epersonOf, type Readers } from '../model/readers.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, say, sayResult, table } from './output.ts'
+import { readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel item …`: items in the repository. */
@@ -83,7 +83,7 @@ async function find(repository: Repository, name: string): Promise<Item> {
   return item
 }
 
-type Known = Pick<People, 'credentials' | 'eperson' | 'listGroups'>
+type Known = Pick<People, 'credentials' | 'eperson' | 'groupsByName' | 'listGroups'>
 
 /** @throws Misuse for a rule that is not understood; Failure for a group or an eperson that doesn't exist */
 async function readRules(words: readonly string[], people: Known): Promise<Readers> {
@@ -95,7 +95,7 @@ async function readRules(words: readonly string[], people: Known): Promise<Reade
     else rules.push(word)
   const epersons = new Map<string, string>()
   for (const name of rules.flatMap(rule => namedEperson(rule) ?? []))
-    epersons.set(name, await uuidOf(name, people))
+    epersons.set(name, epersonOf(await readRule(`eperson:${name}`, people)) ?? name)
   try {
     const readers = parseReaders(rules, groups, epersons)
     checkReaders(readers)
@@ -104,14 +104,6 @@ async function readRules(words: readonly string[], people: Known): Promise<Reade
     if (error instanceof UnknownGroup) throw new Failure(error.message)
     throw error instanceof BadItem ? new Misuse(error.message) : error
   }
-}
-
-/** @param name an email address, or a UUID @throws Failure if there is no such eperson */
-async function uuidOf(name: string, people: Known): Promise<string> {
-  const byUuid = readUuid(name)
-  const known = byUuid === undefined ? await people.credentials(name) : await people.eperson(byUuid)
-  if (known) return known.uuid
-  throw new Failure(`there is no eperson ${printable(name)}; \`carrel eperson list\` lists them`)
 }
 
 function fileOf(text: string | undefined): AccessChange['file'] {

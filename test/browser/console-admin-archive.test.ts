@@ -114,6 +114,17 @@ testOn(
     assert.equal((await service.storage.entities.all()).get('ships')?.description, 'Ships of the line')
     await settled(page)
 
+    // One person may read it, who is found by a part of the address.
+    await page.getByLabel('Who may read').selectOption('eperson:')
+    await page.getByLabel('Name, address or UUID').fill(administrator)
+    await page.getByRole('button', { name: /^Choose: / }).click()
+    await page.getByText(`the person ${administrator}`).waitFor()
+    await button(page, 'Save').click()
+    await said(page, 'Saved.')
+    const { uuid = '' } = (await service.storage.people.credentials(administrator)) ?? {}
+    assert.equal((await service.storage.entities.all()).get('ships')?.read, `eperson:${uuid}`)
+    await settled(page)
+
     // The import that lost records is undone with one click.
     await page
       .getByRole('button', { name: /^Restore: / })

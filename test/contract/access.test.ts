@@ -96,7 +96,7 @@ test('OP6 what is said of entities, records, items and files is what each of the
   )
   const uuids = new Map<string, string>()
   for (const name of Object.keys(itemRules)) uuids.set(name, (await repository.uuidOf(`test/${name}`)) ?? '')
-  const rules = ['anonymous', 'eperson', 'admin', 'group:Members', 'group:Campus'] as const
+  const rules = ['anonymous', 'eperson', 'admin', 'group:Members', 'group:Campus', `eperson:${ruth}`] as const
   for (const rule of rules) await service.addRecords(nameOf(rule), 'id', [{ id: 1 }], rule)
   await entities.changeWriteRule('by-eperson', 'group:Staff', commandEvent('entity.writers'))
 
@@ -147,7 +147,7 @@ test('OP6 what is said of entities, records, items and files is what each of the
   assert.deepEqual(asRoot.object.read, { may: true, because: 'administrator' })
 })
 
-const nameOf = (rule: string) => `by-${rule.replace('group:', '').toLowerCase()}`
+const nameOf = (rule: string) => `by-${rule.replace(/^(group|eperson):/, '').toLowerCase()}`
 
 test('OP6 someone who may not log in sees what anybody does, and of the trail each sees their own', async t => {
   const { service, root, ruth, ask } = await started(t)

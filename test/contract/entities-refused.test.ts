@@ -16,7 +16,11 @@ const patches: readonly (readonly [body: unknown, member: string, more?: object]
   [{ __proto__: 1, constructor: 1 }, '/constructor'],
   [{ key: 'id' }, '/key'],
   [{ records: 5 }, '/records'],
-  [{ read: 'all' }, '/read', { legal: ['anonymous', 'eperson', 'admin', 'group:<name>'] }],
+  [
+    { read: 'all' },
+    '/read',
+    { legal: ['anonymous', 'eperson', 'admin', 'group:<name>', 'eperson:<e-mail address or UUID>'] },
+  ],
   [{ read: 'epersn' }, '/read', { nearest: 'eperson' }],
   [{ read: null }, '/read'],
   [{ read: 5 }, '/read'],

@@ -249,6 +249,30 @@ test "$(from 10.1.2.3) $(from '[2001:db8::7]:4000') $(from 10.9.1.1) $(from 192.
     ],
     least: 1,
   },
+  'who-may-read-what': {
+    prepare: async service => {
+      await service.addEperson('admin@example.org', { admin: true })
+      await service.addEperson('ruth@example.org', { groups: ['Curators'] })
+      await putItem(service, 'maps/1', everybody, [{ name: 'scan.pdf', content: Buffer.from('one') }])
+    },
+    before: `API=${shownAddress}/api\n`,
+    steps: [
+      {
+        at: 'instruments.ndjson',
+        instead: [["| grep ' by'", "| grep -cE '^(Read|Written) by: eperson:' | grep 2"]],
+      },
+      {
+        at: 'RUTH=',
+        instead: [
+          [
+            '-d entity=instruments',
+            `-d entity=instruments | grep -o '"read":{"may":true,"because":"eperson:'`,
+          ],
+        ],
+      },
+    ],
+    least: 3,
+  },
   'send-files': {
     steps: [
       { at: 'chgrp', elsewhere: sends },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseReaders } from '../../src/items/ingest/readers.ts'
 import {
   admits,
   admitsWriter,
@@ -7,6 +8,7 @@ import {
   type Readers,
   readersText,
   readersWith,
+  readRuleIn,
   type Viewer,
 } from '../../src/model/readers.ts'
 import { createAudiences } from '../../src/storage/statements/audiences.ts'
@@ -46,6 +48,36 @@ test('Q11 a rule admits those whom it names, from its first day to its last, bot
   ]
   for (const [readers, viewer, expected] of rows)
     assert.equal(admits(readers, viewer, day), expected, JSON.stringify([readers, viewer]))
+})
+
+test('Q11 R2 one parser reads the rules of entities, items and files', () => {
+  const groups = new Set(['Readers'])
+  const epersons = new Map([['ruth@example.org', 'r']])
+  for (const text of [
+    'anonymous',
+    'eperson',
+    'group:Readers',
+    'group:  Readers',
+    'eperson:ruth@example.org',
+  ] as const) {
+    const [item] = parseReaders([text], groups, epersons)
+    assert.equal(item?.reader.replace(/:r$/, ':ruth@example.org'), readRuleIn(text), text)
+  }
+  assert.deepEqual([parseReaders(['admin'], groups), readRuleIn('admin')], [[], 'admin'])
+  for (const text of [
+    '',
+    'Eperson',
+    'group:',
+    'group: ',
+    'eperson:',
+    'eperson: ',
+    'eperson:a b',
+    'person:a',
+    'x\neperson:a',
+  ]) {
+    assert.equal(readRuleIn(text), undefined, text)
+    assert.throws(() => parseReaders([text], groups, epersons), /is not a rule/, text)
+  }
 })
 
 test('I10 I11 I13 a withdrawn item is there for its writers alone, and one that is not discoverable is listed for them alone', () => {

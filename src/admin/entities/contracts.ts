@@ -40,7 +40,10 @@ const Mix = closed({
 const Written = { line: count, text }
 const Digits = closed({ ...Written, earlier: closed(Written) })
 const Field = closed(FieldDescription)
-const rule = Type.String({ description: 'anonymous, eperson, admin or group:<name>.' })
+const rule = Type.String({
+  description:
+    'anonymous, eperson, admin, group:<name> or eperson:<UUID>. An e-mail address in place of the UUID is replaced by it.',
+})
 const table = closed({ schema: text, name: text })
 
 const fieldName = Type.String({ minLength: 1, maxLength: maxText })

@@ -6,7 +6,7 @@ import { reservedEntities } from '../../model/built-in-entities.ts'
 import type { Declared } from '../../model/declared.ts'
 import type { DeclaredField } from '../../model/declared-fields.ts'
 import { type Entity, newEntityRule, type ReadRule, type Relation } from '../../model/entities.ts'
-import { groupOf } from '../../model/readers.ts'
+import { epersonOf, groupOf, knownRule, type Names } from '../../model/readers.ts'
 import { descriptionOf } from '../../model/relations.ts'
 import { defaultConditionOf } from '../../query/check/check.ts'
 import { QueryError } from '../../query/language/node.ts'
@@ -214,16 +214,32 @@ export function fieldOf({ name: entity, fields }: Described, name: string, membe
   throw unknownName(member, `field of ${entity} called`, name, names)
 }
 
-/** @throws Problem 422 if the rule names a group that doesn't exist @param member pointer to the rule */
-export async function requireGroup(
-  rule: ReadRule | null | undefined,
-  people: Pick<People, 'groupsByName' | 'listGroups'>,
+/** The part of `People` that the names in rules are looked up in. */
+export type NamesInRules = Names & Pick<People, 'listGroups'>
+
+/** @returns a rule as entities have it @throws Problem 422 if it names a group or an eperson that doesn't exist */
+export async function knownReader<R extends ReadRule>(
+  rule: R,
+  people: NamesInRules,
   member = '/read',
-): Promise<void> {
-  const group = rule === undefined || rule === null ? undefined : groupOf(rule)
-  if (group === undefined || (await people.groupsByName([group])).length > 0) return
+): Promise<R> {
+  const known = await knownRule(rule, people)
+  if (known !== undefined) return known
+  const eperson = epersonOf(rule)
+  if (eperson !== undefined)
+    throw refused(member, `There is no eperson with the e-mail address or UUID ${quote(eperson)}.`)
   const names = (await people.listGroups()).map(({ name }) => name)
-  throw unknownName(member, 'group', group, names)
+  throw unknownName(member, 'group', groupOf(rule) ?? '', names)
+}
+
+/** @returns a description with its rules as entities have them @throws Problem 422 */
+export async function withKnownReaders(wanted: Wanted, people: NamesInRules): Promise<Wanted> {
+  const { read, write } = wanted
+  return {
+    ...wanted,
+    ...(read && { read: await knownReader(read, people) }),
+    ...(write && { write: await knownReader(write, people, '/write') }),
+  }
 }
 
 /** @throws Problem 409 for a built-in entity, which can't be changed */

@@ -21,20 +21,20 @@ import { declaredOf, entityTag, withDeclared } from '../../model/declared.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
-import type { People } from '../../storage/people.ts'
 import {
   declaredAfter,
   fieldOf,
   known,
   lookAtRelations,
-  requireGroup,
+  type NamesInRules,
   requireOwn,
   type Warning,
+  withKnownReaders,
 } from './declarations.ts'
 import { entityAddress, entityBody } from './entity-body.ts'
 import type { Imports } from './imports.ts'
 import { putEntity } from './put-entity.ts'
-import { refused } from './refused.ts'
+import { namingReaders, refused } from './refused.ts'
 import { suggestedRelations } from './suggested.ts'
 import { type Wanted, wantedIn } from './wanted.ts'
 
@@ -42,7 +42,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 const checked = bodyChecks(() => import('./contracts.ts'), 'entity-refused')
 
 interface Parts {
-  readonly people: Pick<People, 'groupsByName' | 'listGroups'>
+  readonly people: NamesInRules
   readonly addresses: Addresses
   readonly entities: Entities
   readonly config: Config
@@ -116,10 +116,10 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       const { name } = request.params
       singleParameters(request.query as Query, [])
       requireType(request, [json])
-      const wanted = wantedIn(await checked('putEntity', exactBody(request, parseExact)), name)
-      await requireGroup(wanted.read, people)
-      await requireGroup(wanted.write, people, '/write')
-      const { isNew, warnings } = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
+      const given = wantedIn(await checked('putEntity', exactBody(request, parseExact)), name)
+      const wanted = await withKnownReaders(given, people)
+      const put = { name, wanted, eventFor }
+      const { isNew, warnings } = await namingReaders(() => putEntity({ entities, exposing }, request, put))
       const { tag, body } = await answer(name)
       if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
       return reply.header('etag', tag).send({ ...body, ...(warnings.length > 0 && { warnings }) })
@@ -134,9 +134,8 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       const { preview } = singleParameters(request.query as Query, ['preview'])
       const isPreview = preview !== undefined && parseBoolean('preview', preview)
       requireType(request, ['application/merge-patch+json', json])
-      const wanted = wantedIn(await checked('changeEntity', exactBody(request, parseExact)), name)
-      await requireGroup(wanted.read, people)
-      await requireGroup(wanted.write, people, '/write')
+      const given = wantedIn(await checked('changeEntity', exactBody(request, parseExact)), name)
+      const wanted = await withKnownReaders(given, people)
       const { collations } = wanted
       if (collations && isPreview)
         throw refused('/collations', 'Other collations fit all records; only declarations have a preview.')
@@ -162,7 +161,8 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
         if (isPreview) return 'declared'
         requireFits(misfits, after)
         const event = eventFor(request, 'entity.change', name)
-        return entities.declare(name, declared, entityTag(entity), event, reliedOn(after, before, all))
+        const relies = reliedOn(after, before, all)
+        return namingReaders(() => entities.declare(name, declared, entityTag(entity), event, relies))
       })
       const { tag, body } = await answer(name)
       const more = warnings.length > 0 ? { warnings } : {}

@@ -9,8 +9,7 @@ import { Problem } from '../../http/problems.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
 import type { Uploads } from '../../model/uploads.ts'
 import type { Entities } from '../../storage/entities.ts'
-import type { People } from '../../storage/people.ts'
-import { requireGroup } from './declarations.ts'
+import { knownReader, type NamesInRules } from './declarations.ts'
 import { type Input, inputOf } from './import-input.ts'
 import type { ImportWork } from './import-job.ts'
 import { type ImportQuery, importQuery } from './import-options.ts'
@@ -21,7 +20,7 @@ import type { Imports } from './imports.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly people: Pick<People, 'groupsByName' | 'listGroups'>
+  readonly people: NamesInRules
   readonly lookAgain: LookAgain
   readonly config: Config
   readonly entities: Entities
@@ -59,8 +58,8 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
     route('importRecords', changes('administrator', 'administration', importBody)),
     async (request, reply) => {
       const { name } = request.params
-      const asked = importQuery(request.query as Query)
-      await requireGroup(asked.read ?? undefined, people)
+      const given = importQuery(request.query as Query)
+      const asked = { ...given, read: given.read && (await knownReader(given.read, people)) }
       const work = workOf(name, asked, await entities.all())
       if (asked.preview) return runPreview(request, reply, asked, work)
 

@@ -1,5 +1,6 @@
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
+import { UnknownReader } from '../../storage/single-records.ts'
 
 /**
  * The problem of an entity's description that is refused.
@@ -16,4 +17,14 @@ export function unknownName(member: string, what: string, name: string, legal: r
   const { hint, members } = suggestion(name, legal)
   const list = legal.length === 0 ? 'there are none' : `there are ${commaList(legal)}`
   return refused(member, `There is no ${what} ${quote(name)}; ${list}.${hint}`, members)
+}
+
+/** Makes a change of rules. @throws Problem 422 if what they name was deleted after it had been looked up */
+export async function namingReaders<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (!(error instanceof UnknownReader)) throw error
+    throw refused('', `A rule names what was deleted meanwhile: ${error.message}.`)
+  }
 }

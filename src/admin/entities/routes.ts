@@ -8,11 +8,11 @@ import { parseQuery, type Query, singleParameters } from '../../http/parameters.
 import { Problem } from '../../http/problems.ts'
 import { requireAdministrator } from '../../http/require-caller.ts'
 import { mayUsePart } from '../../model/caller.ts'
+import { readRuleIn } from '../../model/readers.ts'
 import type { Uploads } from '../../model/uploads.ts'
 import type { Entities } from '../../storage/entities.ts'
-import type { People } from '../../storage/people.ts'
 import type { Resume } from '../processes/routes.ts'
-import { requireGroup } from './declarations.ts'
+import { knownReader, type NamesInRules } from './declarations.ts'
 import { entityRoutes } from './entity-routes.ts'
 import { takeUpload } from './import-input.ts'
 import { importQuery } from './import-options.ts'
@@ -83,7 +83,7 @@ function tableRoutes(app: FastifyInstance, { addresses, entities }: TableParts):
 }
 
 interface ResumeParts {
-  readonly people: Pick<People, 'groupsByName' | 'listGroups'>
+  readonly people: NamesInRules
   readonly config: Config
   readonly entities: Entities
   readonly imports: Imports
@@ -112,8 +112,10 @@ const resumeImport =
         'An import needs an access token for POST in the part administration of the API, too.',
       )
     const text = parseQuery(query)
-    const asked = { ...importQuery(text), upload }
-    await requireGroup(asked.read ?? undefined, people)
+    const given = importQuery(text)
+    // The address that was given may be someone else's by now; the process has the UUID that it meant.
+    const read = given.read && (readRuleIn(process.parameters.read ?? '') ?? given.read)
+    const asked = { ...given, upload, read: read && (await knownReader(read, people)) }
     const work = workOf(entity, asked, await entities.all())
     await imports.requireFree(entity)
     const input = await takeUpload(uploads, upload, uuid, asked.format)

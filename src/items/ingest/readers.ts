@@ -1,4 +1,4 @@
-import type { ReaderRule, Readers } from '../../model/readers.ts'
+import { epersonOf, groupOf, type ReaderRule, type Readers, readRuleIn } from '../../model/readers.ts'
 import { BadItem } from './item.ts'
 
 /**
@@ -63,22 +63,21 @@ function parseReader(
   groups: KnownGroups,
   epersons: KnownEpersons | undefined,
 ): ReaderRule['reader'] | 'admin' {
-  if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
-  const named = namedEperson(text)
+  const rule = readRuleIn(text)
+  if (rule === undefined)
+    throw new BadItem(
+      `${JSON.stringify(text)} is not a rule; write anonymous, eperson, admin or group:<name> in lower case, ` +
+        'optionally followed by from:YYYY-MM-DD and until:YYYY-MM-DD (no space after the colon)',
+    )
+  const named = epersonOf(rule)
   if (named !== undefined && !epersons)
     throw new BadItem(
       `${JSON.stringify(text)} is for one eperson, and what is ingested takes rules for groups only; let them read the ` +
         'item when it is there, with `carrel item access`',
     )
-  const uuid = named === undefined ? undefined : epersons?.get(named)
-  if (uuid !== undefined && /^eperson:\s*\S+$/.test(text)) return `eperson:${uuid}`
-  const group = /^group:\s*(.+)$/.exec(text)?.[1]
-  if (group === undefined)
-    throw new BadItem(
-      `${JSON.stringify(text)} is not a rule; write anonymous, eperson, admin or group:<name> in lower case, ` +
-        'optionally followed by from:YYYY-MM-DD and until:YYYY-MM-DD (no space after the colon)',
-    )
-  return groupReader(group, groups)
+  if (named !== undefined) return `eperson:${epersons?.get(named) ?? named}`
+  const group = groupOf(rule)
+  return group === undefined ? rule : groupReader(group, groups)
 }
 
 /** A rule that is well-formed and names a group that doesn't exist. */

@@ -88,6 +88,7 @@ export function Declarations({
         <h2>{a('declare.access')}</h2>
         <div class="fields">
           <RuleField
+            persons
             label={a('declare.read')}
             value={values.read}
             choices={readChoices()}
@@ -96,6 +97,7 @@ export function Declarations({
           />
           {entity.source === 'imported' && (
             <RuleField
+              persons
               label={a('declare.write')}
               value={values.write}
               choices={[['', a('declare.nobody')], ...readChoices().slice(1)]}

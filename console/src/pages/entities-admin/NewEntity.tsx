@@ -103,6 +103,7 @@ function NewEntity(): JSX.Element {
         </Field>
         <div class="fields">
           <RuleField
+            persons
             label={a('declare.read')}
             value={read}
             choices={readChoices()}
@@ -110,6 +111,7 @@ function NewEntity(): JSX.Element {
             fault={faultOf('/read')}
           />
           <RuleField
+            persons
             label={a('declare.write')}
             value={write}
             choices={[['', a('declare.nobody')], ...readChoices().slice(1)]}

@@ -3,40 +3,65 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { Field } from '../../parts/Field.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import type { Group } from '../groups/groups.ts'
 import { groups } from '../groups/groups.ts'
+import { ChosenPerson } from '../people/ChosenPerson.tsx'
+import { loadPerson } from '../people/people.ts'
 
 interface Parts {
   readonly label: string
-  /** A rule such as `group:Curators`; the empty string selects the first choice. */
+  /** A rule such as `group:Curators` or `eperson:<uuid>`; the empty string selects the first choice. */
   readonly value: string
   readonly choices: readonly (readonly [rule: string, name: string])[]
   readonly onChange: (rule: string) => void
   readonly fault?: string | undefined
+  /** True if rules may be for one person, too. */
+  readonly persons?: boolean
 }
 
 /** Time in ms without typing after which group names are suggested. */
 const pause = 250
 
-/** A rule for access: one of the choices, or a group by its name. */
-export function RuleField({ label, value, choices, onChange, fault }: Parts): JSX.Element {
-  const isGroup = value.startsWith('group:')
-  const name = isGroup ? value.slice('group:'.length) : ''
+/** A rule for access: one of the choices, a group by its name, or a person. */
+export function RuleField({ label, value, choices, onChange, fault, persons = false }: Parts): JSX.Element {
+  const [, kind, name = ''] = /^(group:|eperson:)(.*)$/s.exec(value) ?? []
+  const isGroup = kind === 'group:'
   return (
     <div class="stack rule">
       <Field label={label} fault={isGroup ? undefined : fault}>
-        <select value={isGroup ? 'group:' : value} onChange={event => onChange(event.currentTarget.value)}>
+        <select value={kind ?? value} onChange={event => onChange(event.currentTarget.value)}>
           {choices.map(([rule, text]) => (
             <option key={rule} value={rule}>
               {text}
             </option>
           ))}
           <option value="group:">{a('rule.a-group')}</option>
+          {persons && <option value="eperson:">{a('rule.a-person')}</option>}
         </select>
       </Field>
       {isGroup && <GroupName name={name} fault={fault} onName={next => onChange(`group:${next}`)} />}
+      {kind === 'eperson:' && <OnePerson uuid={name} onChange={uuid => onChange(`eperson:${uuid}`)} />}
     </div>
   )
+}
+
+/** The person with a UUID; '' if one has yet to be chosen. */
+function OnePerson({
+  uuid,
+  onChange,
+}: {
+  readonly uuid: string
+  readonly onChange: (uuid: string) => void
+}): JSX.Element {
+  const { value, problem } = useLoad(
+    async signal => (uuid === '' ? undefined : await loadPerson(uuid, signal)),
+    [uuid],
+  )
+  if (problem) return <ProblemNotice problem={problem} />
+  if (uuid !== '' && value?.uuid !== uuid) return <Loading lines={1} />
+  return <ChosenPerson person={value} onChange={person => onChange(person?.uuid ?? '')} />
 }
 
 function GroupName({

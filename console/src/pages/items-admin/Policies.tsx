@@ -11,7 +11,8 @@ import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { dayInWords } from '../entities-admin/rules.ts'
 import { type Group, groups } from '../groups/groups.ts'
-import { nameOf, type Person, people } from '../people/people.ts'
+import { ChosenPerson } from '../people/ChosenPerson.tsx'
+import type { Person } from '../people/people.ts'
 import { addPolicy, deletePolicy, loadPolicies, type Policy } from './items.ts'
 import './items-admin.css'
 
@@ -182,25 +183,7 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
         {day('until', a('policies.until'))}
       </div>
       {who === 'group' && <ChosenGroup group={group} onChange={setGroup} />}
-      {who === 'person' &&
-        (person ? (
-          <p>
-            {a('rule.person', { name: person.email })}{' '}
-            <button type="button" class="link-button" onClick={() => setPerson(undefined)}>
-              {a('change')}
-            </button>
-          </p>
-        ) : (
-          <Finder<Person>
-            label={a('people.search')}
-            path={`${people}/search/byMetadata`}
-            nameOf={nameOf}
-            noteOf={({ email }) => email}
-            idOf={one => one.uuid}
-            action={a('choose')}
-            onChoose={setPerson}
-          />
-        ))}
+      {who === 'person' && <ChosenPerson person={person} onChange={setPerson} />}
       <ProblemNotice problem={work.problem} />
       <div class="row">
         <button type="submit" class="button primary" aria-disabled={uuid === undefined} aria-busy={work.busy}>

@@ -142,7 +142,13 @@ function Form({ table }: { readonly table: OwnTable }): JSX.Element {
               onInput={event => setEntity(event.currentTarget.value)}
             />
           </Field>
-          <RuleField label={a('declare.read')} value={read} choices={readChoices()} onChange={setRead} />
+          <RuleField
+            persons
+            label={a('declare.read')}
+            value={read}
+            choices={readChoices()}
+            onChange={setRead}
+          />
         </div>
       </section>
       <section class="section">

@@ -1,0 +1,31 @@
+import type { JSX } from 'preact'
+import { a } from '../../i18n/admin.ts'
+import { Finder } from '../../parts/Finder.tsx'
+import { nameOf, type Person, people } from './people.ts'
+
+/** Finds a person to choose, or shows the chosen one. */
+export const ChosenPerson = ({
+  person,
+  onChange,
+}: {
+  readonly person: Person | undefined
+  readonly onChange: (person: Person | undefined) => void
+}): JSX.Element =>
+  person ? (
+    <p>
+      {a('rule.person', { name: person.email })}{' '}
+      <button type="button" class="link-button" onClick={() => onChange(undefined)}>
+        {a('change')}
+      </button>
+    </p>
+  ) : (
+    <Finder<Person>
+      label={a('people.search')}
+      path={`${people}/search/byMetadata`}
+      nameOf={nameOf}
+      noteOf={({ email }) => email}
+      idOf={one => one.uuid}
+      action={a('choose')}
+      onChoose={onChange}
+    />
+  )
