@@ -34,12 +34,17 @@ export function describedWalks(): readonly DescribedWalk[] {
   })
 }
 
-/** Writes the number of files of each walk into the page. @param counts by the names of walks */
-export function writeCounts(counts: ReadonlyMap<string, string>): void {
+/**
+ * Puts the number of files of each walk into the page.
+ * @param counts by the names of walks
+ * @returns true if the page was up to date
+ */
+export function putCounts(counts: ReadonlyMap<string, string>, isCheck: boolean): boolean {
   const text = readFileSync(page, 'utf8')
   const written = text.replaceAll(new RegExp(heading, 'gm'), (line, name: string) => {
     const count = counts.get(name)
     return count === undefined ? line : `**${name}** (${count}).`
   })
-  writeFileSync(page, written)
+  if (!isCheck) writeFileSync(page, written)
+  return written === text
 }

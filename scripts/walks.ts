@@ -8,13 +8,13 @@ import { createDemo } from '../src/cli/demo.ts'
 import { commandEvent, openStore } from '../src/cli/store.ts'
 import { toConfig } from '../src/config/config.ts'
 import { watchCalls } from './called-files.ts'
-import { describedWalks, writeCounts } from './described-walks.ts'
+import { describedWalks, putCounts } from './described-walks.ts'
 
 /**
  * Counts the files of each walk of docs/architecture.md: those of which a function is called during one
  * request to a listening service with the demo's records, on the embedded store, in one event loop. Each
  * request has been answered before, so that things loaded, read and cached only once are not counted.
- * `npm run walks` prints the files and writes their numbers into the page.
+ * `npm run walks` prints the files and writes their numbers into the page; with `--check`, it fails if they are others.
  */
 
 // The service's repeated tasks belong to no request, so they never run here.
@@ -86,6 +86,7 @@ const walks: Readonly<Record<string, (n: number) => Promise<unknown>>> = {
 
 /** Notes on files that guide a reader but are not called by any request. */
 const isOnTheWay = /^(interface|list|wiring)$/
+const isCheck = process.argv.includes('--check')
 let allCalled = true
 const counts = new Map<string, string>()
 for (const { name, files: named } of describedWalks()) {
@@ -95,8 +96,8 @@ for (const { name, files: named } of describedWalks()) {
   const files = await calls.during(async () => void (await request(n++)))
   const folders = Map.groupBy(files, file => dirname(`src/${file}`))
   counts.set(name, `${files.length} files in ${folders.size} folders`)
-  console.log(`${name}: ${counts.get(name)}`)
-  for (const [folder, inside] of folders) {
+  if (!isCheck) console.log(`${name}: ${counts.get(name)}`)
+  for (const [folder, inside] of isCheck ? [] : folders) {
     const names = inside.map(file => file.slice(folder.length - 'src'.length))
     console.log(`  ${folder}: ${names.join(', ')}`)
   }
@@ -104,13 +105,15 @@ for (const { name, files: named } of describedWalks()) {
     ({ path, note }) => path !== 'app.ts' && !isOnTheWay.test(note) && !files.includes(path),
   )
   for (const { path } of notCalled)
-    console.log(`  docs/architecture.md names ${path}, of which nothing was called`)
+    console.log(`docs/architecture.md names ${path} in ${name}, and nothing of it was called`)
   allCalled &&= notCalled.length === 0
 }
-writeCounts(counts)
+const wasRight = putCounts(counts, isCheck)
+if (!wasRight && isCheck)
+  console.log('docs/architecture.md has other numbers: run `npm run walks` and commit the page')
 await app.close()
 await storage.close()
-process.exit(allCalled ? 0 : 1)
+process.exit(allCalled && (wasRight || !isCheck) ? 0 : 1)
 
 async function addPerson(email: string, isAdministrator: boolean) {
   const added = await storage.people.addEperson(

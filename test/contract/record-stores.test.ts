@@ -60,7 +60,12 @@ test('R2 D8 entity writers opens an entity and closes it again, at once, and is 
 test('R2 D1 entity writers refuses what can’t be a rule, and entities that can’t be written', async t => {
   const { service } = await started(t)
   const writers = (...args: string[]) => ['entity', 'writers', ...args]
-  await refused(service, 2, /takes nobody, eperson, admin or group:<name>/, ...writers('thing', 'anonymous'))
+  await refused(
+    service,
+    2,
+    /takes nobody, eperson, admin, group:<name> or eperson:<e-mail address or UUID>: records/,
+    ...writers('thing', 'anonymous'),
+  )
   await refused(service, 2, /<rule> takes/, ...writers('thing', 'some'))
   await refused(service, 1, /there is no group None/, ...writers('thing', 'group:None'))
   await refused(service, 1, /there is no imported entity nothing/, ...writers('nothing', 'eperson'))
