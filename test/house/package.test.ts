@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from '../support/clients/client.ts'
-import { isLong } from '../support/scale.ts'
 import { storeSettings } from '../support/service/engines.ts'
+import { installPackage, tryDemo } from '../support/service/installed.ts'
 import { environmentWithNode, type Finished, repository, run, serve } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
-
-interface Packed {
-  readonly filename: string
-  readonly version: string
-  readonly files: readonly { readonly path: string }[]
-}
 
 function assertQuiet({ code, stdout, stderr }: Finished): string {
   assert.equal(code, 0, stdout + stderr)
@@ -20,62 +14,78 @@ function assertQuiet({ code, stdout, stderr }: Finished): string {
   return stdout
 }
 
-test('D1 the package that npm makes installs into an empty folder, and works there', async t => {
-  const folder = temporaryFolder(t)
-  // npm needs this machine's proxies to reach its registry.
-  const proxies = Object.entries(process.env).filter(([name]) => /^(https?|all|no)_proxy$/i.test(name))
-  const env = environmentWithNode(Object.fromEntries(proxies.map(([name, value]) => [name, value ?? ''])))
-  // npm would build everything that `npm ci` and the tests have built already; only the program is missing.
-  if (!isLong) {
-    const build = await run(process.execPath, ['scripts/build.ts'], { env, cwd: repository })
-    assert.equal(build.code, 0, build.stderr)
-  }
-  const options = [
-    '--json',
-    '--silent',
-    '--pack-destination',
-    folder,
-    ...(isLong ? [] : ['--ignore-scripts']),
-  ]
-  const pack = await run('npm', ['pack', ...options], { env, cwd: repository })
-  assert.equal(pack.code, 0, pack.stdout + pack.stderr)
-  const [packed] = JSON.parse(pack.stdout) as Packed[]
-  assert.ok(packed)
-  const paths = packed.files.map(file => file.path)
-  assert.ok(paths.includes('dist/cli/carrel.js'))
-  assert.ok(paths.includes('dist/openapi.json'))
-  assert.ok(paths.includes('console/dist/index.html'))
-  assert.ok(paths.includes('LICENSE'))
+/** Relative links of the pages in a folder to what isn't in it. */
+const brokenLinks = (folder: string): readonly string[] =>
+  globSync('**/*.md', { cwd: folder, exclude: ['node_modules'] }).flatMap(page =>
+    [...readFileSync(join(folder, page), 'utf8').matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)]
+      .map(([, target = '']) => target)
+      .filter(target => target.startsWith('/') || !existsSync(join(folder, dirname(page), target)))
+      .map(target => `${page}: ${target}`),
+  )
+
+test('D1 the package that is packed installs into an empty folder, and works there', async t => {
+  const installed = await installPackage(t)
+  const { folder, paths, program, version } = installed
+  for (const path of [
+    'dist/cli/carrel.js',
+    'dist/openapi.json',
+    'console/dist/index.html',
+    'LICENSE',
+    'docs/README.md',
+  ])
+    assert.ok(paths.includes(path), path)
   for (const path of paths)
-    assert.doesNotMatch(path, /^(src|test|bench|tools|data|node_modules)\/|\.ts$|secret$|\.db$/)
+    assert.doesNotMatch(
+      path,
+      /^(src|test|bench|tools|data|node_modules|docs\/decisions)\/|\.ts$|secret$|\.db$/,
+    )
 
-  writeFileSync(join(folder, 'package.json'), '{"private": true}')
-  const install = await run(
-    'npm',
-    ['install', '--no-audit', '--no-fund', '--prefer-offline', '--omit=dev', `./${packed.filename}`],
-    { env, cwd: folder },
+  const place = join(folder, 'node_modules/carrel')
+  const manifest = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as Readonly<
+    Record<string, unknown>
+  >
+  const { dependencies, engines } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+  assert.deepEqual(Object.keys(manifest).toSorted(), [
+    ...[
+      'bin',
+      'dependencies',
+      'description',
+      'engines',
+      'exports',
+      'keywords',
+      'license',
+      'name',
+      'type',
+      'version',
+    ],
+  ])
+  assert.deepEqual([manifest.dependencies, manifest.engines], [dependencies, engines])
+  assert.deepEqual(brokenLinks(place), [])
+
+  const imported = (name: string) =>
+    installed.run('node', ['--input-type=module', '--eval', `await import(${JSON.stringify(name)})`])
+  assert.match((await imported('carrel')).stderr, /Error: carrel is a program: run `npx carrel serve`/)
+  for (const inside of ['carrel/dist/cli/carrel.js', 'carrel/dist/cli/main.js', 'carrel/docs/README.md'])
+    assert.match((await imported(inside)).stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/)
+  const described = `console.log((await import('carrel/openapi.json', { with: { type: 'json' } })).default.openapi)`
+  assert.match(
+    assertQuiet(await installed.run('node', ['--input-type=module', '--eval', described])),
+    /^3\.1/,
   )
-  assert.equal(install.code, 0, install.stderr)
-  // Warnings about this machine's own npm configuration don't concern the package.
-  assert.doesNotMatch(install.stderr, /EBADENGINE|deprecated|ERESOLVE|peer/i)
 
-  const program = join(folder, 'node_modules/.bin/carrel')
   const dataFolder = join(folder, 'data')
-  const installed = { env: environmentWithNode({ CARREL_DATA: dataFolder }), cwd: folder }
-  assert.equal(assertQuiet(await run(program, ['--version'], installed)), `${packed.version}\n`)
-  const { stdout: added, ...done } = await run(
-    program,
-    ['eperson', 'add', 'ruth@example.org', '--admin'],
-    installed,
-  )
+  const settings = { CARREL_DATA: dataFolder }
+  assert.equal(assertQuiet(await installed.run(program, ['--version'], settings)), `${version}\n`)
+  const adding = ['eperson', 'add', 'ruth@example.org', '--admin']
+  const { stdout: added, ...done } = await installed.run(program, adding, settings)
   assert.deepEqual(done, { code: 0, stderr: `carrel: created a new store in ${dataFolder}\n` })
   const password = /Password: (\S+)/.exec(added)?.[1] ?? ''
   writeFileSync(join(folder, 'letters.csv'), 'id,title\n1,a\n2,b\n')
   const args = ['import', 'letters.csv', '--entity', 'letters', '--key', 'id']
-  assert.equal((await run(program, args, installed)).code, 0)
-  const databaseSettings = await storeSettings(temporaryFolder(t, 'postgres'))
-  const onDatabase = { ...installed, env: environmentWithNode(databaseSettings) }
-  assert.match(assertQuiet(await run(program, ['eperson', 'add', 'ruth@example.org'], onDatabase)), /^Added /)
+  assert.equal((await installed.run(program, args, settings)).code, 0)
+  const onDatabase = await storeSettings(temporaryFolder(t, 'postgres'))
+  const there = await installed.run(program, ['eperson', 'add', 'ruth@example.org'], onDatabase)
+  assert.match(assertQuiet(there), /^Added /)
 
   const served = await serve(t, dataFolder, { program: [program] })
   const client = new Client(served.address)
@@ -89,4 +99,25 @@ test('D1 the package that npm makes installs into an empty folder, and works the
   ])
   assert.equal(await served.stop(), 0)
   assert.equal(served.output.stderr, '')
+  await tryDemo(t, installed)
+})
+
+test('D1 `npm pack` in the clone itself says how the package is packed', async () => {
+  const options = { env: environmentWithNode(), cwd: repository }
+  const { code, stderr } = await run('npm', ['pack', '--dry-run'], options)
+  assert.notEqual(code, 0)
+  assert.match(stderr, /npm run package/)
+})
+
+test('CL12 the package of the client has its license, and no broken link', async t => {
+  const folder = temporaryFolder(t, 'sqlite')
+  const options = ['pack', '-w', '@carrel/client', '--ignore-scripts', '--json', '--pack-destination', folder]
+  const pack = await run('npm', options, { env: environmentWithNode(), cwd: repository })
+  assert.equal(pack.code, 0, pack.stderr)
+  const [{ filename, files }] = JSON.parse(pack.stdout) as [{ filename: string; files: { path: string }[] }]
+  assert.ok(files.some(({ path }) => path === 'LICENSE'))
+  assert.equal((await run('tar', ['-xzf', join(folder, filename), '-C', folder])).code, 0)
+  assert.deepEqual(brokenLinks(join(folder, 'package')), [])
+  const license = (place: string) => readFileSync(join(place, 'LICENSE'), 'utf8')
+  assert.equal(license(join(folder, 'package')), license(repository))
 })

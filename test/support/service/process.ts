@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { delimiter } from 'node:path'
+import { delimiter, dirname } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { watchServed } from '../contracts/watch-served.ts'
@@ -46,10 +46,10 @@ export function cleanEnvironment(settings: Settings = {}): Record<string, string
 const optionsFor = ({ NODE_OPTIONS = '', CARREL_DATABASE_URL }: Settings): Settings =>
   CARREL_DATABASE_URL === undefined ? {} : { NODE_OPTIONS: `${NODE_OPTIONS} ${patientDatabase}` }
 
-/** Returns that environment with this repository's Node first in PATH. */
+/** Returns that environment with the Node that runs the tests first in PATH. */
 export const environmentWithNode = (settings: Settings = {}): Record<string, string> => {
   const clean = cleanEnvironment(settings)
-  return { ...clean, PATH: `${repository}node_modules/.bin${delimiter}${clean.PATH ?? ''}` }
+  return { ...clean, PATH: `${dirname(process.execPath)}${delimiter}${clean.PATH ?? ''}` }
 }
 
 export interface Finished {
