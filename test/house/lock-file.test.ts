@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -25,6 +25,7 @@ interface Locked extends Manifest {
   readonly hasInstallScript?: true
   readonly os?: string | readonly string[]
   readonly cpu?: string | readonly string[]
+  readonly libc?: readonly string[]
 }
 
 type Packages = Readonly<Record<string, Locked>>
@@ -59,6 +60,23 @@ test('the lock file pins every optional package, those for other platforms inclu
   for (const [path, { optionalDependencies = {} }] of groups)
     for (const name of Object.keys(optionalDependencies))
       assert.ok(packages[`node_modules/${name}`]?.integrity, `${name}, which ${path} asks for, is locked`)
+})
+
+test('a clone on one libc downloads nothing for another', () => {
+  const ofOneLibc = Object.entries(packages).filter(
+    ([path]) => /linux.*-(musl|gnu)$/.test(path) || /biomejs\/cli-linux/.test(path),
+  )
+  assert.ok(ofOneLibc.length > 15)
+  for (const [path, { libc }] of ofOneLibc)
+    assert.deepEqual(libc, [/musl$/.test(path) ? 'musl' : 'glibc'], `npm writes it when it adds ${path} anew`)
+})
+
+test('npm ci leaves none of what packages bring and nothing here uses', () => {
+  const unused = ['node-*/{include,share}', '@napi-rs/canvas*', 'lucide/dist/{cjs,umd}']
+  assert.deepEqual(
+    unused.flatMap(one => globSync(one, { cwd: join(repository, 'node_modules') })),
+    [],
+  )
 })
 
 test('one version of Node is pinned for every platform that Carrel is developed on', () => {

@@ -1,11 +1,12 @@
 /**
- * The last step of `npm ci`: makes `node` in npm scripts the Node that package-lock.json pins, or fails.
+ * The last step of `npm ci`: makes `node` in npm scripts the Node that package-lock.json pins, or fails. It then removes what
+ * packages bring and nothing here uses.
  *
  * npm checks each package against its hash in package-lock.json. But it leaves out an optional package that it can't
  * install, a wrong hash included, and reports success. npm scripts would then run on the machine's own Node, which is
  * also what may run this file: hence JavaScript, for any Node that runs npm.
  */
-import { existsSync, linkSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = process.cwd()
@@ -40,6 +41,18 @@ function main() {
   if (installed.version !== version)
     fail(`${name} is version ${installed.version}, but package-lock.json pins ${version}. Run \`npm ci\`.`)
   link(join('..', name, installed.bin.node))
+  for (const path of [`${name}/include`, `${name}/share`, ...unused, ...canvases()])
+    rmSync(join(folder, 'node_modules', path), { recursive: true, force: true })
+}
+
+/** Icons in formats that the console isn't built from. */
+const unused = ['lucide/dist/cjs', 'lucide/dist/umd']
+
+/** The canvas for Node, which pdfjs-dist uses outside of browsers only. */
+function canvases() {
+  const scope = join(folder, 'node_modules/@napi-rs')
+  const names = existsSync(scope) ? readdirSync(scope) : []
+  return names.filter(one => one.startsWith('canvas')).map(one => `@napi-rs/${one}`)
 }
 
 /** npm 10 removes node_modules/.bin/node together with the packages for other platforms, which have the same `bin`. */
