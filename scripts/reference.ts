@@ -5,6 +5,7 @@ import { settings, structuredSettings } from '../src/config/settings.ts'
 import { problems } from '../src/http/problems.ts'
 import { accessTable } from './access-table.ts'
 import { clientApi } from './client-api.ts'
+import { pages, withContents } from './contents.ts'
 import { contract } from './contract.ts'
 import { openApi, openApiDigest } from './open-api.ts'
 
@@ -74,5 +75,7 @@ ${Object.entries(problems)
 export const referencePath = (name: string): string =>
   fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, make] of Object.entries(references)) writeFileSync(referencePath(name), await make())
+  for (const [path, page] of pages()) writeFileSync(referencePath(path), withContents(page))
+}

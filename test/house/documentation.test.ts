@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { anchorOf, pages, withContents } from '../../scripts/contents.ts'
 import { referencePath, references } from '../../scripts/reference.ts'
 import { settings, structuredSettings } from '../../src/config/settings.ts'
 import { allProviderSchemas, signOnSchema } from '../../src/config/single-sign-on-schema.ts'
@@ -175,6 +176,35 @@ test('D3 every setting of single sign-on is explained in docs/sso.md', () => {
     .flatMap(leavesOf)
     .filter(name => !rows.some(row => new RegExp(`\`([\\w.[\\]]*\\.)?${name}\``).test(row)))
   assert.deepEqual([...new Set(missing)], [])
+})
+
+test('long pages begin with their contents, and every link to a heading of the same page leads to one', () => {
+  const all = [...pages()]
+  const long = all.filter(([, page]) => withContents(page).includes('<!-- Contents, by'))
+  assert.ok(long.length > 8, `${long.length} pages are long`)
+  assert.deepEqual(
+    all.filter(([, page]) => withContents(page) !== page).map(([path]) => path),
+    [],
+    'npm run docs writes them',
+  )
+  const broken = all.flatMap(([path, page]) => {
+    const text = page.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '')
+    const anchors = new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading)))
+    return [...text.matchAll(/\]\(#([^)]+)\)/g)].flatMap(([, to = '']) =>
+      anchors.has(to) ? [] : `${path}#${to}`,
+    )
+  })
+  assert.deepEqual(broken, [])
+})
+
+test('the changelog begins with what is unreleased, and has the current version with its date', () => {
+  const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+  const headings = [...readFileSync(join(repository, 'CHANGELOG.md'), 'utf8').matchAll(/^## (.+)$/gm)].map(
+    ([, one]) => one,
+  )
+  assert.equal(headings[0], 'Unreleased')
+  for (const one of headings.slice(1)) assert.match(one ?? '', /^\d+\.\d+\.\d+ - \d{4}-\d{2}-\d{2}$/)
+  assert.ok(headings[1]?.startsWith(`${version} - `))
 })
 
 test('links between documents lead to files that there are', () => {

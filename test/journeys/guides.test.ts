@@ -249,6 +249,46 @@ test "$(from 10.1.2.3) $(from '[2001:db8::7]:4000') $(from 10.9.1.1) $(from 192.
     ],
     least: 1,
   },
+  upgrade: {
+    before: sudo,
+    places: { '/backup/carrel': 'backup', '/var/lib/carrel': 'restored' },
+    steps: [
+      {
+        at: 'retry-connrefused',
+        instead: [['carrel doctor', 'carrel doctor > found || ! grep ^error found']],
+      },
+      { at: 'sudo mv', instead: [['carrel-<old version>', 'carrel-0.1.0']] },
+      { at: 'sudo npm install -g ./carrel-<version>', instead: [['carrel-<version>', 'carrel-0.1.0']] },
+    ],
+    least: 4,
+  },
+  probes: {
+    steps: [
+      {
+        at: 'livenessProbe',
+        by: `for path in $(grep -oE 'path: [a-z/]+' $BLOCK | cut -c7- | sort -u); do curl -fsS ${shownAddress}$path; done`,
+      },
+    ],
+    least: 2,
+  },
+  'use-from-python': {
+    prepare: async (service, folder) => {
+      writeFileSync(join(folder, 'address'), service.address)
+      await createDemo(service.storage, service.config.files)
+    },
+    steps: [
+      { at: '# letters.py', by: `sed "s#${shownAddress}#$(cat address)#" $BLOCK > letters.py` },
+      {
+        at: 'python3 letters.py',
+        // A machine without Python asks for the titles by curl.
+        before: `command -v python3 > /dev/null || python3() {
+  curl -sG -H "Authorization: Bearer $TOKEN" -H 'Accept: text/csv' ${shownAddress}/api/query/v4 --data-urlencode \\
+    "query=$(sed -n "s/.*ask('\\(.*\\)'):/\\1/p" $1)" | tail -n +2 | tr -d '"'
+}`,
+      },
+    ],
+    least: 3,
+  },
   'who-may-read-what': {
     prepare: async service => {
       await service.addEperson('admin@example.org', { admin: true })
