@@ -63,7 +63,9 @@ function positive(text: string): number {
 async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = showProgress()
   try {
-    return await work(progress.update)
+    const made = await work(progress.update)
+    progress.done()
+    return made
   } finally {
     progress.stop()
   }

@@ -75,7 +75,7 @@ async function copyTo(url: string, config: Config, json: boolean | undefined): P
       commandEvent('store.copy'),
       progress.update,
     )
-    progress.stop()
+    progress.done()
     sayResult(
       json,
       { parts },

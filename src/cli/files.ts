@@ -144,7 +144,9 @@ function withProgress<T>(
     const files = await openFiles(config.files, storage.repository)
     const progress = showProgress()
     try {
-      return await work(storage, files, share => progress.update(step, share), config)
+      const found = await work(storage, files, share => progress.update(step, share), config)
+      progress.done()
+      return found
     } finally {
       progress.stop()
     }

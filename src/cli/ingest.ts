@@ -98,7 +98,7 @@ async function run(folder: string, options: Options): Promise<void> {
       const report = await (options.dryRun
         ? work(unlisted())
         : asProcess(storage, { kind: 'ingest', parameters: { folder } }, work, countsOf))
-      progress.stop()
+      progress.done()
       say(options.json ? JSON.stringify(report, null, 2) : describe(report))
       if (report.failed > 0) process.exitCode = 1
     } finally {

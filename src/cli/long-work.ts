@@ -8,6 +8,9 @@ interface ShownProgress {
   update(step: string, share: number): void
   /** Prints a line that stays above the bar. */
   note(line: string): void
+  /** Shows that the last step is done, and ends the bar. */
+  done(): void
+  /** Ends the bar where it is. */
   stop(): void
 }
 
@@ -26,8 +29,10 @@ export function showProgress(): ShownProgress {
   })
   const begun = performance.now()
   let started = false
+  let last = ''
   return {
     update: (step, share) => {
+      last = step
       // Short work needs no progress.
       if (!started && performance.now() - begun < 1_000) return
       if (started) bar.update(Math.round(share * 100), { step })
@@ -37,6 +42,10 @@ export function showProgress(): ShownProgress {
     note: line => {
       // The bar is drawn again below the line.
       process.stderr.write(started && process.stderr.isTTY ? `\r\u001b[2K${line}\n` : `${line}\n`)
+    },
+    done: () => {
+      if (started) bar.update(100, { step: last })
+      bar.stop()
     },
     stop: () => bar.stop(),
   }

@@ -84,10 +84,17 @@ function prepare(command: Command, path: string): void {
           `carrel: ${text
             .replace(/^error: /, '')
             .trim()
-            .replace(/\s*\n\s*/g, ' ')}\n`,
+            .replace(/\s*\n\s*/g, ' ')}${/^error: unknown option/.test(text) ? `; ${taken(command)}` : ''}\n`,
         ),
     })
   for (const sub of command.commands) prepare(sub, `${path} ${sub.name()}`.trim())
+}
+
+/** Says which options a command takes. */
+function taken(command: Command): string {
+  const options = command.options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []))
+  const name = command.parent ? command.name() : 'carrel'
+  return options.length === 0 ? `${name} takes no options` : `${name} takes ${options.join(', ')}`
 }
 
 function report(error: unknown): number {

@@ -47,7 +47,7 @@ export function restoreCommand(): Command {
           },
           progress.update,
         )
-        progress.stop()
+        progress.done()
         // The restored store opens, and owns the folder of files from now on.
         const ownsFiles = await withStore(async ({ repository }) =>
           (await openFiles(config.files, repository)).claim(),

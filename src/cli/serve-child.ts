@@ -20,7 +20,10 @@ class Cancelled extends Error {}
 export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Report>): void {
   const interruption = new AbortController()
   const cancel = () => interruption.abort(new Cancelled())
-  const say = (message: FromChild) => process.send?.(message)
+  // The channel is closed when the service has ended, however that was; the work ends, too.
+  const say = (message: FromChild) => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => {})
+  }
 
   /** Time of the last report in ms. The end of a step is always reported. */
   let last = 0
@@ -65,13 +68,18 @@ export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Re
     }
   }
 
+  // The reader of the service's log may have gone, too.
+  process.stderr.on('error', () => {})
   process.on('message', (message: ToChild<Job>) => {
     if ('cancel' in message) cancel()
     else
       void run(message.job).then(outcome => {
         tellLines()
         // The channel keeps the process alive until the outcome has been sent.
-        process.send?.(outcome, undefined, undefined, () => process.disconnect?.())
+        if (process.connected)
+          process.send?.(outcome, undefined, undefined, () => process.connected && process.disconnect?.())
+        else if (outcome.kind !== 'done')
+          process.stderr.write('carrel: the service has ended, and with it the work that it had begun.\n')
       })
   })
   process.on('disconnect', cancel)

@@ -1,10 +1,10 @@
 import { ImportError } from './import-error.ts'
 
 /** Number of bytes at the beginning of a file that identify its kind. */
-export const tellingBytes = 512
+export const tellingBytes = 4096
 
 interface Kind {
-  readonly is: (start: string) => boolean
+  readonly is: (start: string, name: string) => boolean
   readonly what: string
   readonly advice: string
 }
@@ -15,6 +15,8 @@ const begins =
   (...signatures: readonly string[]) =>
   (start: string) =>
     signatures.some(one => start.startsWith(one))
+/** A header of a file in a zip file, with a name that Office documents have. */
+const officePart = /PK\p{Cc}{2}.{26}(\[Content_Types\]\.xml|_rels\/|docProps\/|customXml\/|xl\/)/su
 /** True for a zip file. The name of its first file begins at byte 30. */
 const isZip = begins('PK\x03\x04', 'PK\x05\x06')
 
@@ -23,12 +25,14 @@ const isZip = begins('PK\x03\x04', 'PK\x05\x06')
  */
 const kinds: readonly Kind[] = [
   {
-    is: start => isZip(start) && /^.{30}(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/s.test(start),
+    is: (start, name) => isZip(start) && (officePart.test(start) || /\.xls[xmb]$/i.test(name)),
     what: 'an Office document, such as an Excel workbook (.xlsx)',
     advice: asCsv,
   },
   {
-    is: start => isZip(start) && /^.{30}mimetypeapplication\/vnd\.oasis\.opendocument/s.test(start),
+    is: (start, name) =>
+      isZip(start) &&
+      (/^.{30}mimetypeapplication\/vnd\.oasis\.opendocument/s.test(start) || /\.ods$/i.test(name)),
     what: 'an OpenDocument file (.ods)',
     advice: asCsv,
   },
@@ -102,7 +106,7 @@ const kinds: readonly Kind[] = [
  */
 export function refuseOtherKinds(name: string, start: Buffer): void {
   const text = start.toString('latin1')
-  const kind = kinds.find(({ is }) => is(text))
+  const kind = kinds.find(({ is }) => is(text, name))
   if (kind) throw new ImportError(`${name} is ${kind.what}, not CSV or JSON; ${kind.advice}`)
 }
 

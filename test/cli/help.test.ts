@@ -33,6 +33,26 @@ test('D1 the help of every command has an example, with arguments and options th
   }
 })
 
+test('D1 an option that a command does not have is answered by those that it has', async t => {
+  const folder = temporaryFolder(t)
+  for (const [path, command] of [['', program] as const, ...commandsBelow(program)]) {
+    const args = path === '' ? ['--nope'] : [...path.split(' '), ...required(command), '--nope']
+    const { code, stderr } = await carrel(folder, args)
+    assert.equal(code, 2, path)
+    const names = command.options.flatMap(({ long }) => long ?? []).join(', ')
+    const said = names === '' ? 'takes no options' : `takes ${names}`
+    assert.equal(
+      stderr.replace(/ \(Did you mean [^)]*\)/, ''),
+      `carrel: unknown option '--nope'; ${path.split(' ').at(-1) || 'carrel'} ${said}\n`,
+      path,
+    )
+  }
+})
+
+/** Returns values for the options that a command can't do without. */
+const required = (command: Command) =>
+  command.options.flatMap(({ mandatory, long }) => (mandatory && long ? [long, 'x'] : []))
+
 test('D1 carrel help is carrel --help, on every level', async t => {
   const folder = temporaryFolder(t)
   for (const path of [[], ['import'], ['eperson'], ['eperson', 'add']]) {

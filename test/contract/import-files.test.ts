@@ -98,6 +98,8 @@ test('D2 files that are no text are refused by what they are, whatever their nam
       zip('[Content_Types].xml'),
       /is an Office document, such as an Excel workbook \(\.xlsx\), .*; save the table as CSV/,
     ],
+    // The first file in it is one that only this workbook has.
+    [`${zip('custom/note.txt')}text${zip('xl/workbook.xml')}`, /an Excel workbook \(\.xlsx\)/],
     [zip('mimetypeapplication/vnd.oasis.opendocument.spreadsheet'), /OpenDocument/],
     [zip('data.csv'), /is a zip archive, not CSV or JSON; unpack it/],
     ['\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0', /\.xls/],
@@ -112,6 +114,13 @@ test('D2 files that are no text are refused by what they are, whatever their nam
     await refuses(service, bytes, message)
     await refuses(service, gzipSync(bytes), message)
   }
+  await refuses(
+    service,
+    Buffer.from(zip('a.xml'), 'latin1'),
+    /an Excel workbook .*; save the table as CSV/,
+    {},
+    'report.XLSX',
+  )
   // Names of columns that only look like the signatures of these formats.
   const { records } = await recordsOf(service, 'PAR1,BZh9,id\n1,2,3\n')
   assert.deepEqual(records, [{ PAR1: 1, BZh9: 2, id: 3 }])
@@ -164,11 +173,12 @@ async function refuses(
   content: string | Uint8Array,
   message: RegExp,
   reading: ReadingOptions = {},
+  file = 'table.csv',
 ): Promise<void> {
   const error = await importText(service, content, {
     entity: 'kept',
     key: 'id',
-    file: 'table.csv',
+    file,
     reading,
   }).then(
     () => assert.fail(`it was imported: ${Buffer.from(content).subarray(0, 100).toString()}`),
