@@ -3,7 +3,7 @@ import type { Differences } from '../import/differences.ts'
 import type { ValueKind } from '../import/evidence.ts'
 import type { Findings } from '../import/field-list.ts'
 import type { ImportReport } from '../import/import-entity.ts'
-import type { Looks } from '../import/local-forms.ts'
+import { type Looks, localFormats } from '../import/local-forms.ts'
 import type { Preview, PreviewField } from '../import/preview.ts'
 import type { HowRead } from '../import/reading-options.ts'
 import type { ReviseReport } from '../import/revise-entity.ts'
@@ -87,6 +87,9 @@ const kindsInWords: Readonly<Record<ValueKind, string>> = {
   json: 'arrays or objects',
   date: 'dates',
   'decimal-comma': 'numbers with a decimal comma',
+  'decimal-point': 'numbers such as 1,234.5 or $5.00',
+  'decimal-comma-or-point': 'numbers such as 1,234, with a decimal comma or with commas between thousands',
+  grouped: 'numbers such as 1 234 or (5)',
   'day-first': 'dates with the day first',
   text: 'other texts',
 }
@@ -167,19 +170,25 @@ const reasonForText = ({ name, digits }: Field & Partial<Findings>): string[] =>
 const maxFields = 10
 
 const looksOf = (fields: readonly (Field & Findings)[]): string[] =>
-  (['decimal-comma', 'day-first'] as const).flatMap(looks => {
+  localFormats.flatMap(looks => {
     const names = fields.filter(field => field.looks === looks).map(({ name }) => printable(name))
     const [what, become] = looksInWords[looks]
     const more = names.length - maxFields
     const named = `${names.slice(0, maxFields).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-    return names.length === 0
-      ? []
-      : [`${named}: text that looks like ${what}; \`--${looks}\` would make it ${become}.`]
+    return names.length === 0 ? [] : [`${named}: text that looks like ${what}; ${become}.`]
   })
 
 const looksInWords: Readonly<Record<Looks, readonly [what: string, become: string]>> = {
-  'decimal-comma': ['numbers with decimal commas', 'numbers'],
-  'day-first': ['dates with the day first', 'dates such as 2024-12-31'],
+  'decimal-comma': ['numbers with decimal commas', '`--decimal-comma` would make it numbers'],
+  'decimal-point': [
+    'numbers such as 1,234.5, 1 234, $5.00 or (5)',
+    '`--decimal-point` would make it numbers, (5) negative and without the sign of a currency',
+  ],
+  'decimal-comma-or-point': [
+    'numbers with decimal commas or with commas between thousands',
+    '`--decimal-comma` would read 1,234 as 1.234, and `--decimal-point` as 1234',
+  ],
+  'day-first': ['dates with the day first', '`--day-first` would make it dates such as 2024-12-31'],
 }
 
 /** Returns the delimiter and the encoding of a file, except a comma and UTF-8. */

@@ -6,7 +6,9 @@ import type { Encoding } from '../import/encodings.ts'
 import { RefusedImport } from '../import/faults.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { type Loss, lossInWords } from '../import/loss.ts'
+import { requireFile } from '../import/open-file.ts'
 import * as options from '../import/options.ts'
+import { bothDecimals } from '../import/options.ts'
 import { preview } from '../import/preview.ts'
 import type { HowRead } from '../import/reading-options.ts'
 import { chooseRecipe, keptBy, optionsOf } from '../import/recipe.ts'
@@ -14,6 +16,7 @@ import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import { Interrupted } from '../lib/errors.ts'
 import type { Entity, FieldType } from '../model/entities.ts'
 import type { Run } from '../model/processes.ts'
+import type { FileReading } from '../model/recipes.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { describe, describeChanges, describePreview, wayOf } from './import-report.ts'
@@ -23,7 +26,7 @@ import { entityReadOption, entityRule, parseReadRule } from './read-rule.ts'
 import { recipeOfFile } from './recipe.ts'
 import { commandEvent, withStoreOrNew } from './store.ts'
 
-interface Options {
+interface Options extends FileReading {
   readonly entity: string
   readonly key?: readonly string[]
   readonly update?: boolean
@@ -34,8 +37,6 @@ interface Options {
   readonly collation?: ReadonlyMap<string, string>
   readonly delimiter?: Delimiter
   readonly encoding?: Encoding
-  readonly decimalComma?: boolean
-  readonly dayFirst?: boolean
   readonly recipe?: string
   readonly dryRun?: boolean
   readonly json?: boolean
@@ -51,7 +52,7 @@ export function importCommand(): Command {
     .requiredOption('--entity <name>', 'the entity: a-z, 0-9, _ and -')
     .option(
       '--key <fields>',
-      'the field that identifies a record, or several, separated by commas (required without --update and --delete)',
+      'the field that identifies a record, or several, separated by commas (required without --update and --delete); _row numbers the records of a file that has none',
       addKey,
     )
     .option('--update', 'insert these records, or replace those that have the same key; keep all others')
@@ -76,11 +77,18 @@ export function importCommand(): Command {
       readDelimiter,
     )
     .option(
+      '--quote <how>',
+      'double: cells may be in double quotes; none: quotes are text (default: double, unless a table with tabs looks otherwise)',
+      readQuote,
+    )
+    .option('--short-rows', 'take cells that are missing at the end of a row as empty')
+    .option(
       '--encoding <name>',
       'the encoding of the file, such as windows-1252 (default: UTF-8, or UTF-16 where its first bytes say so)',
       readEncoding,
     )
-    .option('--decimal-comma', 'read columns of numbers such as 1.234,5 as numbers')
+    .option('--decimal-comma', 'read columns of numbers such as 1.234,5 or 1 234,5 as numbers')
+    .option('--decimal-point', 'read columns of numbers such as 1,234.5, $1,234.50 or (5) as numbers')
     .option('--day-first', 'read columns of dates such as 31.12.2024 as 2024-12-31')
     .option(
       '--recipe <file>',
@@ -94,11 +102,10 @@ export function importCommand(): Command {
     .option('--json', 'print the report as JSON')
     .action((file: string, options: Options) => {
       if (options.read !== undefined) parseReadRule(options.read)
-      if (options.update || options.delete) {
-        checkChangeOptions(options)
-        return run(file, options, options.delete ? 'delete' : 'update')
-      }
-      return run(file, options)
+      if (options.decimalComma && options.decimalPoint) throw new Misuse(bothDecimals)
+      const kind = options.delete ? 'delete' : options.update ? 'update' : undefined
+      if (kind !== undefined) checkChangeOptions(options)
+      return run(file, options, kind)
     })
 }
 
@@ -116,7 +123,8 @@ function checkChangeOptions(options: Options): void {
 }
 
 /** @param kind undefined if the file has all records */
-function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
+async function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
+  if (file !== '-') await requireFile(givenPath(file))
   const given = options.recipe === undefined ? undefined : recipeOfFile(options.recipe)
   return withStoreOrNew(async (storage, { keptVersions }) => {
     const { people, entities } = storage
@@ -134,7 +142,9 @@ function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
       const kept = chosen.recipe.key ?? (chosen.isKept ? [keyOf(before)].flat() : undefined)
       const keys = options.key ?? (kind === undefined || given ? kept : undefined)
       if (kind === undefined && keys === undefined)
-        throw new Misuse('--key is missing: it names the field that identifies a record, or several')
+        throw new Misuse(
+          '--key is missing: it names the field that identifies a record, or several; --key _row numbers the records of a file that has none',
+        )
       const [first, ...more] = keys ?? []
       const key = first !== undefined && more.length === 0 ? first : (keys ?? [])
       if (chosen.isKept) progress.note(`${options.entity} has a recipe, by which the file is read.`)
@@ -176,6 +186,7 @@ function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
           },
           progress.update,
         )
+        if (found.faults.length === 0) progress.done()
         progress.stop()
         say(options.json ? JSON.stringify(found, null, 2) : describePreview(found))
         if (found.faults.length > 0)
@@ -184,7 +195,7 @@ function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
       }
       const parameters = { entity: options.entity, file, ...(kind && { kind }) }
       const report = await asProcess(storage, { kind: 'import', parameters }, work, countsOf)
-      progress.stop()
+      progress.done()
       if (options.json) say(JSON.stringify(report, null, 2))
       else {
         say('inserted' in report ? describeChanges(report) : describe(report))
@@ -214,9 +225,11 @@ const countsOf = (report: (ImportReport & HowRead) | ReviseReport) =>
       }
     : { entity: report.entity, records: report.records, ...wayOf(report) }
 
-const flagsOf = ({ type, collation, delimiter, encoding, decimalComma, dayFirst }: Options) => ({
-  ...{ types: type, collations: collation, delimiter, encoding, decimalComma, dayFirst },
-})
+const flagsOf = ({ type, collation, delimiter, encoding, quote, shortRows, ...others }: Options) => {
+  const { decimalComma, decimalPoint, dayFirst } = others
+  const file = { delimiter, encoding, quote, shortRows, decimalComma, decimalPoint, dayFirst }
+  return { types: type, collations: collation, file }
+}
 
 /** The options of `carrel import` whose values are checked. Commander passes in what was parsed so far. */
 
@@ -236,3 +249,4 @@ const addType = forCommander(options.addType)
 const addCollation = forCommander(options.addCollation)
 const readDelimiter = forCommander(options.readDelimiter)
 const readEncoding = forCommander(options.readEncoding)
+const readQuote = forCommander(options.readQuote)

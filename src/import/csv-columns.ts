@@ -8,10 +8,11 @@ import { isTooDeep, maxDepth } from './json-lines.ts'
 import {
   fromDayFirst,
   fromDecimalComma,
+  fromDecimalPoint,
   isDayFirst,
-  isDecimalComma,
   isSurelyDayFirst,
   type Looks,
+  localNumber,
 } from './local-forms.ts'
 import type { ReadingOptions } from './reading-options.ts'
 import type { Shape } from './shapes.ts'
@@ -27,6 +28,12 @@ export interface Column {
   kind: 'unknown' | FieldType
   /** True while all values are numbers when read with decimal commas. */
   hasCommas: boolean
+  /** True while all values are numbers when read with decimal points. */
+  hasPoints: boolean
+  /** True if one of these numbers is another one with a decimal comma than with a decimal point. */
+  isEither: boolean
+  /** The sign of a currency that was met; columns with several are no numbers. */
+  currency: string
   /** True while all values are dates with the day first. */
   hasDays: boolean
   /** True if one of these dates can't have the month first. */
@@ -53,7 +60,11 @@ export function readHeader(
       )
     places.set(name, at)
     const shape = shapes?.(name)
-    return { name, shape, declared: false, kind: 'unknown', hasCommas: true, hasDays: true, isSure: false }
+    return {
+      ...{ name, shape, declared: false, kind: 'unknown' },
+      ...{ hasCommas: true, hasPoints: true, isEither: false, currency: '' },
+      ...{ hasDays: true, isSure: false },
+    }
   })
 }
 
@@ -85,9 +96,9 @@ function unnamed(cells: readonly string[], at: number, delimiter: Delimiter): st
 
 export function narrow(column: Column | undefined, cell: string): void {
   if (!column || cell === '' || column.shape?.empty?.has(cell)) return
-  if (column.kind === 'text' && !column.hasCommas && !column.hasDays) return
+  if (column.kind === 'text' && !column.hasCommas && !column.hasPoints && !column.hasDays) return
   const kind = kindOf(cell)
-  if (column.hasCommas && kind !== 'integer') column.hasCommas = isDecimalComma(cell)
+  if ((column.hasCommas || column.hasPoints) && kind !== 'integer') narrowNumber(column, cell)
   if (column.hasDays) {
     column.hasDays = kind === 'text' && isDayFirst(cell)
     if (column.hasDays && !column.isSure) column.isSure = isSurelyDayFirst(cell)
@@ -100,15 +111,28 @@ export function narrow(column: Column | undefined, cell: string): void {
   }
 }
 
+function narrowNumber(column: Column, cell: string): void {
+  const { comma, point, currency } = localNumber(cell)
+  const isOneCurrency = column.currency === '' || currency === '' || column.currency === currency
+  column.hasCommas &&= isOneCurrency && comma !== undefined
+  column.hasPoints &&= isOneCurrency && point !== undefined
+  column.isEither ||= comma !== point
+  column.currency ||= currency
+}
+
 export function looksOf(
   columns: readonly Column[],
-  { decimalComma, dayFirst }: ReadingOptions,
+  { decimalComma = false, decimalPoint = false, dayFirst }: ReadingOptions,
 ): ReadonlyMap<string, Looks> {
   const found = new Map<string, Looks>()
-  for (const { kind, declared, hasCommas, hasDays, isSure, ...column } of columns)
+  for (const { kind, declared, hasCommas, hasPoints, isEither, hasDays, isSure, ...column } of columns)
     if (kind === 'text' && !declared)
-      if (hasCommas && !decimalComma) found.set(fieldOf(column), 'decimal-comma')
-      else if (hasDays && isSure && !dayFirst) found.set(fieldOf(column), 'day-first')
+      if ((hasCommas && !decimalComma) || (hasPoints && !decimalPoint)) {
+        const isRead = (hasCommas && decimalComma) || (hasPoints && decimalPoint)
+        const either = isEither ? 'decimal-comma-or-point' : 'decimal-point'
+        const looks = hasCommas && hasPoints ? either : hasCommas ? 'decimal-comma' : 'decimal-point'
+        if (!isRead) found.set(fieldOf(column), looks)
+      } else if (hasDays && isSure && !dayFirst) found.set(fieldOf(column), 'day-first')
   return found
 }
 
@@ -128,8 +152,8 @@ function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
  * text, and is refused later.
  */
 export function converterOf(
-  { name, shape, kind, declared, hasCommas, hasDays }: Column,
-  { decimalComma, dayFirst }: Required<Pick<ReadingOptions, 'decimalComma' | 'dayFirst'>>,
+  { name, shape, kind, declared, hasCommas, hasPoints, hasDays }: Column,
+  { decimalComma, decimalPoint, dayFirst }: ReadingOptions,
   refuse: (error: ImportError) => void,
 ): (cell: string, line: number) => unknown {
   const convert = shape?.convert
@@ -138,12 +162,13 @@ export function converterOf(
     return (cell, line) => convert(cell, line, refuse)
   if (declared && kind === 'json') return (cell, line) => parseCell(name, cell, line, refuse)
   if (kind === 'boolean') return cell => /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
-  if (decimalComma && declared && (kind === 'number' || kind === 'integer'))
-    return cell => fromDecimalComma(cell) ?? (isJsonNumber(cell) ? numberWritten(cell) : cell)
-  if (decimalComma && !declared && hasCommas) {
+  const local = decimalComma ? fromDecimalComma : decimalPoint ? fromDecimalPoint : undefined
+  if (local && declared && (kind === 'number' || kind === 'integer'))
+    return cell => local(cell) ?? (isJsonNumber(cell) ? numberWritten(cell) : cell)
+  if (local && !declared && (decimalComma ? hasCommas : hasPoints)) {
     // If no value has a comma, a point may be a decimal point or separate thousands.
-    if (kind === 'number') return cell => cell
-    if (kind === 'text') return cell => fromDecimalComma(cell) ?? cell
+    if (decimalComma && kind === 'number') return cell => cell
+    if (kind === 'text') return cell => local(cell) ?? cell
   }
   if (kind === 'integer' || kind === 'number')
     return declared ? cell => (isJsonNumber(cell) ? numberWritten(cell) : cell) : numberWritten

@@ -4,13 +4,13 @@ import type { Field, FieldType } from '../model/entities.ts'
 import type { FieldRecipe } from '../model/recipes.ts'
 import { noCode, type Run, readRun, runKinds } from './batches.ts'
 import { lineOf } from './check-key.ts'
-import { isDayFirst, isDecimalComma } from './local-forms.ts'
+import { isDayFirst, type Looks, localNumber } from './local-forms.ts'
 import type { StagedBatch } from './ranking.ts'
 import { RunCursor } from './run-cursor.ts'
 import { kindOf } from './types.ts'
 
 /** Kinds of values that decide the type of a field. Texts are told apart by what they look like. */
-export type ValueKind = FieldType | 'date' | 'decimal-comma' | 'day-first'
+export type ValueKind = FieldType | 'date' | Looks | 'grouped'
 
 /** Values of one kind in a field. */
 export interface KindFound {
@@ -157,22 +157,31 @@ function valueIn(key: string, runKind: number): { readonly kind: ValueKind; read
 function kindOfText(text: string): ValueKind {
   if (/^-?(0|[1-9]\d*)$/.test(text)) return 'integer'
   if (/^-?(0|[1-9]\d*)\.\d+$/.test(text)) return 'number'
-  if (isDecimalComma(text)) return 'decimal-comma'
+  const { comma, point } = localNumber(text)
+  if (comma !== undefined && point !== undefined)
+    return comma === point ? 'grouped' : 'decimal-comma-or-point'
+  if (comma !== undefined || point !== undefined)
+    return comma === undefined ? 'decimal-point' : 'decimal-comma'
   if (isDayFirst(text)) return 'day-first'
   if (/^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/.test(text)) return 'date'
   if (/^(true|false)$/i.test(text)) return 'boolean'
   return kindOf(text) === 'date-time' ? 'date-time' : 'text'
 }
 
-/** Kinds that go together in a field, with the way to read them; the first is the kind that needs it. */
-const families: readonly { readonly kinds: readonly ValueKind[]; readonly change: FieldRecipe }[] = [
-  { kinds: ['day-first', 'date'], change: { read: 'day-first' } },
-  { kinds: ['decimal-comma', 'integer', 'number'], change: { read: 'decimal-comma' } },
-  { kinds: ['number', 'integer'], change: {} },
-  { kinds: ['integer'], change: {} },
-  { kinds: ['date'], change: {} },
-  { kinds: ['date-time'], change: {} },
-  { kinds: ['boolean'], change: {} },
+const numbers = ['grouped', 'integer', 'number'] as const
+const [withComma, withPoint] = [{ read: 'decimal-comma' }, { read: 'decimal-point' }] as const
+/** Kinds that go together in a field, with the ways to read them; the first is the kind that needs one. */
+const families: readonly { readonly kinds: readonly ValueKind[]; readonly ways: readonly FieldRecipe[] }[] = [
+  { kinds: ['day-first', 'date'], ways: [{ read: 'day-first' }] },
+  { kinds: ['decimal-comma', 'decimal-comma-or-point', ...numbers], ways: [withComma] },
+  { kinds: ['decimal-point', 'decimal-comma-or-point', ...numbers], ways: [withPoint] },
+  { kinds: ['decimal-comma-or-point', ...numbers], ways: [withComma, withPoint] },
+  { kinds: numbers, ways: [withPoint] },
+  { kinds: ['number', 'integer'], ways: [{}] },
+  { kinds: ['integer'], ways: [{}] },
+  { kinds: ['date'], ways: [{}] },
+  { kinds: ['date-time'], ways: [{}] },
+  { kinds: ['boolean'], ways: [{}] },
 ]
 
 /** Least share of the values that have to be of a family, and of those that have to look like lists. */
@@ -189,8 +198,8 @@ function offersFor(tally: Tally): readonly FieldRecipe[] {
     const own = [first, ...rest].reduce((sum, kind) => sum + many(kind), 0)
     return own + others === total && own >= familyShare * total
   })
-  if (family && isKnown && (others > 0 || family.change.read !== undefined))
-    return [{ ...family.change, ...(others > 0 && { empty: [...texts.keys()] }) }]
+  if (family && isKnown && (others > 0 || family.ways.some(({ read }) => read !== undefined)))
+    return family.ways.map(way => ({ ...way, ...(others > 0 && { empty: [...texts.keys()] }) }))
   const [separator, times] = [...separated].toSorted((one, other) => other[1] - one[1])[0] ?? []
   if (separator !== undefined && (times ?? 0) >= listShare * total) return [{ read: 'list', separator }]
   return kinds.size > 1 && kinds.has('json') ? [{ read: 'text' }] : []

@@ -2,17 +2,56 @@ import { numberWritten } from '../lib/json.ts'
 
 /** Numbers and dates in the form that many countries use. They are read in this form only on request. */
 
-/** A local format that all values of a column may have. It is read only on request. */
-export type Looks = 'decimal-comma' | 'day-first'
+/**
+ * A local format that all values of a column may have. It is read only on request. Numbers such as `1,234` are
+ * one with a decimal comma and another with a decimal point.
+ */
+export const localFormats = ['decimal-comma', 'decimal-point', 'decimal-comma-or-point', 'day-first'] as const
+export type Looks = (typeof localFormats)[number]
 
-/** Points between thousands, and a comma before decimals. */
-const decimalComma = /^-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?$/
+/** Characters between thousands in every country: apostrophes, and spaces that don't break lines. */
+const between = " '\u2019\u00a0\u2009\u202f"
+const written = (point: string, comma: string) =>
+  new RegExp(`^(?:0|[1-9]\\d*|[1-9]\\d{0,2}([${comma}${between}])\\d{3}(?:\\1\\d{3})*)(?:${point}\\d+)?$`)
+const styles = {
+  'decimal-comma': { mark: ',', form: written(',', '.') },
+  'decimal-point': { mark: '.', form: written('\\.', ',') },
+} as const
 
-export const isDecimalComma = (text: string): boolean => decimalComma.test(text)
+/** A sign or parentheses for a negative number, and the sign of a currency before or behind it. */
+const around =
+  /^(\()?([-\u2212])?(?:(\p{Sc})[ \u00a0\u202f]?([-\u2212])?)?(\d[^\p{Sc}()]*?)(?:[ \u00a0\u202f]?(\p{Sc}))?(\))?$/u
+
+/** A number in local forms: as JSON writes it with a decimal comma and with a decimal point. */
+interface LocalNumber {
+  readonly comma: string | undefined
+  readonly point: string | undefined
+  /** The sign of a currency; the empty string: none. */
+  readonly currency: string
+}
+
+/** Reads a number in both forms, keeping all its digits. */
+export function localNumber(text: string): LocalNumber {
+  const [, open, sign, before, later, digits = '', behind, close] = around.exec(text) ?? []
+  const signs = [sign, later, open].filter(one => one !== undefined).length
+  const isWrong = signs > 1 || (open === undefined) !== (close === undefined) || (before && behind)
+  const read = (style: keyof typeof styles) => {
+    const { mark, form } = styles[style]
+    if (isWrong || !form.test(digits)) return undefined
+    const [whole = '', decimals] = digits.split(mark)
+    const plain = `${whole.replace(/\D/g, '')}${decimals === undefined ? '' : `.${decimals}`}`
+    return signs > 0 ? `-${plain}` : plain
+  }
+  return { comma: read('decimal-comma'), point: read('decimal-point'), currency: before ?? behind ?? '' }
+}
+
+const numberIn = (json: string | undefined): unknown => (json === undefined ? undefined : numberWritten(json))
 
 /** @returns undefined if the text is not such a number */
-export const fromDecimalComma = (text: string): unknown =>
-  decimalComma.test(text) ? numberWritten(text.replaceAll('.', '').replace(',', '.')) : undefined
+export const fromDecimalComma = (text: string): unknown => numberIn(localNumber(text).comma)
+
+/** @returns undefined if the text is not such a number */
+export const fromDecimalPoint = (text: string): unknown => numberIn(localNumber(text).point)
 
 const dayFirst = /^(0?[1-9]|[12]\d|3[01])([./-])(0?[1-9]|1[0-2])\2(\d{4})$/
 

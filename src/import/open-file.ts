@@ -62,16 +62,22 @@ const readingOf = (handle: FileHandle): Reading => ({
   stat: () => handle.stat({ bigint: true }),
 })
 
+/** @throws ImportError for a path at which nothing is that can be read */
+export async function requireFile(path: string): Promise<{ isFile(): boolean }> {
+  const found = await stat(path).catch(error => {
+    throw cannotOpen(path, error)
+  })
+  if (found.isDirectory()) throw new ImportError(`${path} is a folder; give a file`)
+  return found
+}
+
 export async function openInput(
   path: string,
   scratchFolder: string,
   signal: AbortSignal | undefined,
 ): Promise<OpenFile> {
   if (path === '-') return spool(process.stdin, 'standard input', scratchFolder, signal)
-  const found = await stat(path).catch(error => {
-    throw cannotOpen(path, error)
-  })
-  if (found.isDirectory()) throw new ImportError(`${path} is a folder; give a file`)
+  const found = await requireFile(path)
   if (!found.isFile()) return spool(createReadStream(path), path, scratchFolder, signal)
   const handle = await openFile(path, 'r')
   return { name: basename(path), path, handle: readingOf(handle), close: () => handle.close() }

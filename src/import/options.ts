@@ -1,5 +1,6 @@
 import { canonicalCollation } from '../lib/collation.ts'
 import type { FieldType } from '../model/entities.ts'
+import { type Quoting, quotings } from '../model/recipes.ts'
 import { type Delimiter, delimiterIn, delimiters, delimiterWords } from './delimiters.ts'
 import { type Encoding, encodingIn, encodings } from './encodings.ts'
 import { fieldTypes } from './types.ts'
@@ -70,6 +71,17 @@ export function readDelimiter(text: string): Delimiter {
     )
   return found
 }
+
+export function readQuote(text: string): Quoting {
+  const found = quotings.find(one => one === text)
+  if (found === undefined)
+    throw new OptionFault('It takes double, for cells in double quotes, or none, where quotes are text.')
+  return found
+}
+
+/** Refuses decimal commas and decimal points for the same file. */
+export const bothDecimals =
+  'decimal commas and decimal points exclude each other, because 1,234 would be two numbers; take one for the file, and `read` of a recipe for fields that have the other'
 
 export function readEncoding(text: string): Encoding {
   const found = encodingIn(text)

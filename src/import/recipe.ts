@@ -1,12 +1,12 @@
 import { isObject } from '../lib/json.ts'
 import { pointer } from '../lib/json-pointer.ts'
 import type { FieldType } from '../model/entities.ts'
-import { type FieldRecipe, type Recipe, typeOfWay, ways } from '../model/recipes.ts'
+import { type FieldRecipe, type FileReading, type Recipe, typeOfWay, ways } from '../model/recipes.ts'
 import { delimiterIn, delimiters, delimiterWords } from './delimiters.ts'
 import { encodingIn } from './encodings.ts'
 import { maxFields } from './field-list.ts'
 import { shown } from './import-error.ts'
-import { OptionFault, readCollation, readEncoding } from './options.ts'
+import { bothDecimals, OptionFault, readCollation, readEncoding, readQuote } from './options.ts'
 import type { ReadingOptions } from './reading-options.ts'
 
 /**
@@ -53,6 +53,8 @@ export function parseRecipe(json: string): Recipe {
 /** @throws RecipeFault naming the first member that is wrong */
 export function readRecipe(value: unknown): Recipe {
   const given = members('', value, recipeReaders)
+  if (given.decimalComma && given.decimalPoint)
+    throw new RecipeFault('/decimalPoint', `is wrong: ${bothDecimals}.`)
   const { fields = {} } = given
   const renamed = new Set<string>()
   for (const [name, { rename, leaveOut }] of Object.entries(fields)) {
@@ -75,8 +77,11 @@ const recipeReaders: Readers<Recipe> = {
     if (found === undefined) throw new RecipeFault(place, `takes ${delimiterWords.join(', ')}.`)
     return delimiterWords[delimiters.indexOf(found)] as string
   },
+  quote: (value, place) => within(place, () => readQuote(textIn(value, place))),
+  shortRows: flagIn,
   encoding: (value, place) => within(place, () => readEncoding(textIn(value, place))),
   decimalComma: flagIn,
+  decimalPoint: flagIn,
   dayFirst: flagIn,
   empty: emptyIn,
   key: (value, place) => {
@@ -175,11 +180,11 @@ function within<T>(place: string, read: () => T): T {
 export interface ReadingFlags {
   readonly types?: ReadonlyMap<string, FieldType> | undefined
   readonly collations?: ReadonlyMap<string, string> | undefined
-  readonly delimiter?: string | undefined
-  readonly encoding?: string | undefined
-  readonly decimalComma?: boolean | undefined
-  readonly dayFirst?: boolean | undefined
+  /** Options that are members of the recipe. */
+  readonly file?: { readonly [M in keyof FileFlags]?: FileFlags[M] | undefined }
 }
+
+type FileFlags = Pick<Recipe, keyof FileReading | 'delimiter' | 'encoding'>
 
 /** The recipe by which a file is read. */
 export interface ChosenRecipe {
@@ -199,8 +204,8 @@ export function chooseRecipe(
   flags: ReadingFlags,
   kept: Recipe | undefined,
 ): ChosenRecipe {
-  const { types, collations, ...single } = flags
-  const options = Object.entries(single).filter(([, value]) => value !== undefined)
+  const { types, collations, file = {} } = flags
+  const options = Object.entries(file).filter(([, value]) => value !== undefined)
   const isPlain = options.length === 0 && !types?.size && !collations?.size
   if (given === undefined && isPlain && kept !== undefined)
     return { recipe: kept, isGiven: false, isKept: true }
@@ -210,9 +215,12 @@ export function chooseRecipe(
     fields.set(name, { ...field, read })
   }
   for (const [name, collation] of collations ?? []) fields.set(name, { ...fields.get(name), collation })
-  const { delimiter } = single
-  const recipe = {
+  const { delimiter, decimalComma, decimalPoint } = file
+  const recipe: Recipe = {
     ...given,
+    // The option for one of them takes the place of the other in the recipe.
+    ...(decimalComma && { decimalPoint: false }),
+    ...(decimalPoint && { decimalComma: false }),
     ...Object.fromEntries(options),
     ...(delimiter !== undefined && { delimiter: recipeReaders.delimiter(delimiter, '/delimiter') }),
     ...(fields.size > 0 && { fields: Object.fromEntries(fields) }),
@@ -244,7 +252,7 @@ export interface RecipeOptions {
  * file; a recipe is for many files, which may lack some.
  */
 export function optionsOf({ recipe, isGiven, isKept }: ChosenRecipe): RecipeOptions {
-  const { delimiter, encoding, decimalComma, dayFirst, empty, fields = {} } = recipe
+  const { delimiter, encoding, empty, fields = {}, key: _, ...file } = recipe
   const types = new Map<string, FieldType>()
   const collations = new Map<string, string>()
   const all = Object.entries(fields)
@@ -263,8 +271,7 @@ export function optionsOf({ recipe, isGiven, isKept }: ChosenRecipe): RecipeOpti
       ...((isGiven || isKept) && { mayLack: true }),
       ...(separates && { delimiter: separates }),
       ...(isIn && { encoding: isIn }),
-      ...(decimalComma && { decimalComma }),
-      ...(dayFirst && { dayFirst }),
+      ...file,
       ...(empty && empty.length > 0 && { empty }),
       ...(all.some(([, field]) => Object.keys(field).length > 0) && { fields: new Map(all) }),
     },

@@ -4,7 +4,7 @@ import type { FieldType } from '../model/entities.ts'
 import { type FieldRecipe, typeOfWay, type Way } from '../model/recipes.ts'
 import { ImportError, shown } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
-import { fromDayFirst, fromDecimalComma, isDayFirst } from './local-forms.ts'
+import { fromDayFirst, fromDecimalComma, fromDecimalPoint, isDayFirst } from './local-forms.ts'
 import type { ReadingOptions } from './reading-options.ts'
 
 /** The shape that a recipe gives the values of a field of the file. */
@@ -61,8 +61,9 @@ function shapeOf(name: string, field: FieldRecipe, everywhere: readonly string[]
 function converterOf(name: string, read: Way | undefined, separator: string): Shape['convert'] {
   if (read === 'list') return text => listIn(text, separator)
   // A text that is no number is refused later, since the field is declared as one.
-  if (read === 'decimal-comma')
-    return text => fromDecimalComma(text) ?? (isJsonNumber(text) ? numberWritten(text) : text)
+  const local =
+    read === 'decimal-comma' ? fromDecimalComma : read === 'decimal-point' ? fromDecimalPoint : undefined
+  if (local) return text => local(text) ?? (isJsonNumber(text) ? numberWritten(text) : text)
   if (read !== 'day-first') return undefined
   return (text, line, refuse) => {
     if (!isDayFirst(text) && !/^\d{4}-\d\d-\d\d$/.test(text))

@@ -3,9 +3,11 @@ import {
   addCollation,
   addKey,
   addType,
+  bothDecimals,
   OptionFault,
   readDelimiter,
   readEncoding,
+  readQuote,
 } from '../../import/options.ts'
 import { parseRecipe, type ReadingFlags } from '../../import/recipe.ts'
 import type { Format } from '../../import/source.ts'
@@ -36,7 +38,10 @@ const formats = ['csv', 'ndjson', 'json'] as const
 const maxRepeated = 1_900
 
 /** Parameters that say how the file is read. */
-const ofReading = ['delimiter', 'encoding', 'decimal-comma', 'day-first'] as const
+const ofReading = [
+  ...(['delimiter', 'quote', 'short-rows', 'encoding'] as const),
+  ...(['decimal-comma', 'decimal-point', 'day-first'] as const),
+] as const
 const single = ['mode', 'preview', 'format', 'upload', 'read', 'replace', 'recipe', ...ofReading] as const
 const repeated = ['key', 'type', 'collation'] as const
 /** Parameters that a resumed import has again. */
@@ -73,6 +78,17 @@ export function importQuery(query: Query): ImportQuery {
       'true',
       `The parameter replace is for importing all records: mode=${mode} changes those that the file names, and no others.`,
     )
+  const file = {
+    delimiter: all(query, 'delimiter', readDelimiter),
+    quote: all(query, 'quote', readQuote),
+    shortRows: flag('short-rows', given['short-rows']),
+    encoding: all(query, 'encoding', readEncoding),
+    decimalComma: flag('decimal-comma', given['decimal-comma']),
+    decimalPoint: flag('decimal-point', given['decimal-point']),
+    dayFirst: flag('day-first', given['day-first']),
+  }
+  if (file.decimalComma && file.decimalPoint)
+    throw badParameter('decimal-point', 'true', `The parameter decimal-point is wrong: ${bothDecimals}.`)
   return {
     mode,
     preview: isTrue('preview', given.preview),
@@ -82,14 +98,7 @@ export function importQuery(query: Query): ImportQuery {
     read: given.read === undefined ? null : ruleIn(given.read),
     replace,
     recipe: all(query, 'recipe', parseRecipe) ?? null,
-    flags: {
-      types,
-      collations,
-      delimiter: all(query, 'delimiter', readDelimiter),
-      encoding: all(query, 'encoding', readEncoding),
-      decimalComma: flag('decimal-comma', given['decimal-comma']),
-      dayFirst: flag('day-first', given['day-first']),
-    },
+    flags: { types, collations, file },
   }
 }
 
