@@ -1,5 +1,6 @@
 import { readAt } from '../lib/files-at.ts'
 import type { FieldType } from '../model/entities.ts'
+import type { Note } from './notes.ts'
 import type { Styles } from './number-styles.ts'
 
 /**
@@ -17,6 +18,7 @@ export interface Batch {
   /** Position of the line numbers, 32 bits each. */
   readonly lines: number
   readonly fields: readonly BatchField[]
+  readonly notes: readonly Note[]
   /** Position of the numbers that describe the runs, in the order of `fields`. */
   readonly runs: number
 }

@@ -1,6 +1,7 @@
 import { comparable, exactText } from '../lib/json.ts'
 import { binaryText, markedNumber, markedText, oddKey, textForm } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
+import { adviceFor } from './advice.ts'
 import { noCode, runKinds, runNumbers } from './batches.ts'
 import { ImportError, shown } from './import-error.ts'
 import { NumberForms } from './number-forms.ts'
@@ -82,7 +83,7 @@ export class Column {
       else
         this.#refuse(
           new ImportError(
-            `line ${line}: the field ${shown(this.name)} is declared as ${declared} and has the value ${shown(value)}; correct the value, or declare the field as text`,
+            `line ${line}: the field ${shown(this.name)} is declared as ${declared} and has the value ${shown(value)}; ${adviceFor(value, declared)}, or declare the field as text`,
             { field: this.name },
           ),
         )

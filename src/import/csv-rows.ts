@@ -1,4 +1,6 @@
-import { type Delimiter, nameOf } from './delimiters.ts'
+import type { Quoting } from '../model/recipes.ts'
+import { closedEarly, quotingFault, unevenRow } from './csv-faults.ts'
+import type { Delimiter } from './delimiters.ts'
 import { ImportError } from './import-error.ts'
 import { maxLineBytes, NotUtf8, utf8Text } from './utf8.ts'
 
@@ -10,12 +12,21 @@ const maxCells = 100_000
 
 export interface Reading {
   readonly delimiter: Delimiter
+  /** Undefined: double quotes. */
+  readonly quote?: Quoting | undefined
   /** True if rows may have more or fewer cells than the first, and blanks around quoted cells are ignored. */
   readonly lenient?: boolean
   /** True if the user can't name another encoding, and has to convert the file. */
   readonly isUtf8?: boolean
   /** Called for each row whose length differs from that of the first. Such rows are left out. */
   readonly refuse?: (error: ImportError) => void
+  /** Called for each row that lacks cells at its end, which is then taken as it is; undefined: it is refused. */
+  readonly short?: (line: number, missing: number) => void
+  /**
+   * Called for each row with a quoted cell that holds a delimiter and a line break.
+   * @param isEven true if each of its lines would be a row if quotes were text
+   */
+  readonly enclosed?: (line: number, isEven: boolean) => unknown
 }
 
 /**
@@ -58,6 +69,8 @@ const carriageReturn = 0x0d
 /** Cuts text into rows as it arrives. */
 class RowReader {
   readonly #delimiter: number
+  /** The code of the quote; -1 if quotes are text. */
+  readonly #quote: number
   readonly #lenient: boolean
   readonly #reading: Reading
   #rows: Row[] = []
@@ -77,6 +90,7 @@ class RowReader {
   constructor(reading: Reading) {
     this.#reading = reading
     this.#delimiter = reading.delimiter.charCodeAt(0)
+    this.#quote = reading.quote === 'none' ? -1 : quote
     this.#lenient = reading.lenient ?? false
   }
 
@@ -131,6 +145,7 @@ class RowReader {
     const text = this.#text
     const delimiter = this.#delimiter
     const lenient = this.#lenient
+    const quote = this.#quote
     const end = text.length
     /** Position and line at which the current row begins. */
     let start = 0
@@ -143,6 +158,7 @@ class RowReader {
       const cells: string[] = []
       let breaks = 0
       let isBlank = true
+      let isEnclosed = false
       for (;;) {
         let cell: string
         let from = at
@@ -162,19 +178,26 @@ class RowReader {
           }
           cell = text.slice(from + 1, close)
           if (isDoubled) cell = cell.replaceAll('""', '"')
-          breaks += lineBreaksIn(text, from + 1, close)
+          const inside = lineBreaksIn(text, from + 1, close)
+          breaks += inside
+          isEnclosed ||= inside > 0 && cell.includes(this.#reading.delimiter)
           at = close + 1
           if (lenient) while (at < end && this.#isBlank(text, at)) at++
           if (at < end && !this.#endsCell(text.charCodeAt(at)))
-            throw closedEarly(line + lineBreaksIn(text, start, from), line + lineBreaksIn(text, start, close))
+            throw closedEarly(
+              line + lineBreaksIn(text, start, from),
+              line + lineBreaksIn(text, start, close),
+              this.#reading.delimiter,
+            )
         } else {
           from = at
           for (; at < end; at++) {
             const code = text.charCodeAt(at)
             if (code === delimiter || code === lineFeed || code === carriageReturn) break
             if (code === quote)
-              throw new ImportError(
+              throw quotingFault(
                 `line ${line + lineBreaksIn(text, start, at)}: a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside`,
+                this.#reading.delimiter,
               )
           }
           cell = text.slice(from, at)
@@ -190,6 +213,7 @@ class RowReader {
         if (text.charCodeAt(at) !== delimiter || at >= end) break
         at++
       }
+      if (isEnclosed) this.#reading.enclosed?.(line, this.#isEven(text.slice(start, at), cells.length))
       at += text.charCodeAt(at) === carriageReturn && text.charCodeAt(at + 1) === lineFeed ? 2 : 1
       if (!isBlank || cells.length > 1) this.#add({ line, cells })
       line += breaks + 1
@@ -203,20 +227,30 @@ class RowReader {
 
   #add(row: Row): void {
     this.#columns ??= row.cells.length
-    if (row.cells.length === this.#columns || this.#lenient) {
+    const { short } = this.#reading
+    const isShort = row.cells.length < this.#columns && short !== undefined
+    if (isShort) short(row.line, this.#columns - row.cells.length)
+    if (isShort || row.cells.length === this.#columns || this.#lenient) {
       this.#rows.push(row)
       return
     }
-    const error = unevenRow(row, this.#columns, this.#reading.delimiter)
+    const error = unevenRow(row, this.#columns, this.#reading)
     if (!this.#reading.refuse) throw error
     this.#reading.refuse(error)
+  }
+
+  /** @param row text of a row @param cells number of its cells */
+  #isEven(row: string, cells: number): boolean {
+    const columns = this.#columns ?? cells
+    return row.split(/\r\n|\n|\r/).every(line => line.split(this.#reading.delimiter).length === columns)
   }
 
   #throwIfOpen(line: number, isEnd: boolean): void {
     if (!isEnd && !isLong(this.#text)) return
     const where = isEnd ? 'before the file does' : 'within 16 MB'
-    throw new ImportError(
+    throw quotingFault(
       `line ${line}: the quoted value that begins here doesn't end ${where}; is its closing double quote missing?`,
+      this.#reading.delimiter,
     )
   }
 
@@ -260,25 +294,4 @@ export function lineBreaksIn(text: string, from: number, to: number): number {
 export interface Row {
   readonly line: number
   readonly cells: readonly string[]
-}
-
-/** Returns the error for a quoted cell that begins on `line` and ends on `end`, where text follows. */
-const closedEarly = (line: number, end: number): ImportError =>
-  new ImportError(
-    end === line
-      ? `line ${line}: text after the closing double quote of a cell; double the quotes that belong to the text`
-      : `line ${line}: the quoted value that begins here ends on line ${end}, where text follows its double quote; is a closing double quote missing before? Double the quotes that belong to the text`,
-  )
-
-function unevenRow({ line, cells }: Row, columns: number, delimiter: Delimiter): ImportError {
-  const name = nameOf(delimiter)
-  const advice =
-    cells.length !== columns + 1
-      ? `write a cell that has a ${name} in double quotes`
-      : cells.at(-1) === ''
-        ? `the row ends in a ${name} and the header doesn't: remove it, or give the last column a name`
-        : `write a cell that has a ${name} in double quotes; if each row begins with its number, as R writes them, give that column a name or leave it out (row.names = FALSE)`
-  return new ImportError(
-    `line ${line}: the row and the header differ in length: ${cells.length} and ${columns} cells; ${advice}`,
-  )
 }

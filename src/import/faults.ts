@@ -1,4 +1,5 @@
 import type { OperatorError } from '../lib/errors.ts'
+import type { Recipe } from '../model/recipes.ts'
 import { ImportError } from './import-error.ts'
 
 /** A single fault in a file. */
@@ -9,6 +10,8 @@ export interface Fault {
   readonly field: string | null
   /** The message without the line. */
   readonly message: string
+  /** A change of the recipe with which it would be none. */
+  readonly repair?: Recipe
   /** Faults that differ from it only in values, if there are many. */
   readonly alike?: Alike
 }
@@ -175,13 +178,14 @@ export class Faults {
 /** Returns the fault that an error describes. Its message may begin with the line. */
 export function faultOf(error: OperatorError): Fault {
   const { message } = error
-  const field = error instanceof ImportError ? error.field : undefined
+  const { field, repair } = error instanceof ImportError ? error : {}
   const [, line, rest] = /^line (\d+): (.*)$/s.exec(message) ?? []
   const text = rest ?? message
   return {
     line: line === undefined ? null : Number(line),
     field: field === undefined ? null : field.slice(0, maxMessage),
     message: text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text,
+    ...(repair && { repair }),
   }
 }
 

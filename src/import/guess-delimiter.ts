@@ -1,3 +1,4 @@
+import type { Quoting } from '../model/recipes.ts'
 import { firstRows, separatorLine } from './csv-rows.ts'
 import { type Delimiter, delimiterIn, delimiters } from './delimiters.ts'
 
@@ -16,6 +17,7 @@ export function guessDelimiter(
   isWhole: boolean,
   key: readonly string[] = [],
   candidates: readonly Delimiter[] = delimiters,
+  quote?: Quoting,
 ): Delimiter {
   const [, plain, quoted] = separatorLine.exec(text) ?? []
   const said = plain ?? quoted
@@ -23,7 +25,7 @@ export function guessDelimiter(
   const [best] = candidates
     .map((delimiter, at) => {
       const widths: number[] = []
-      const reading = { delimiter, lenient: true }
+      const reading = { delimiter, quote, lenient: true }
       const rows = firstRows(text, isWhole, reading, rowsLookedAt)
       for (const { cells } of rows) widths.push(cells.length)
       const [columns = 0] = widths

@@ -1,13 +1,22 @@
 import { OperatorError } from '../lib/errors.ts'
+import type { Recipe } from '../model/recipes.ts'
+
+interface About {
+  readonly field?: string
+  readonly repair?: Recipe
+}
 
 /** The import can't be done. The message names the line if there is one, and says what would be right. */
 export class ImportError extends OperatorError {
   /** The field or column that the error concerns. */
   readonly field: string | undefined
+  /** A change of the recipe with which the fault would be none. */
+  readonly repair: Recipe | undefined
 
-  constructor(message: string, { field, ...options }: ErrorOptions & { readonly field?: string } = {}) {
+  constructor(message: string, { field, repair, ...options }: ErrorOptions & About = {}) {
     super(message, options)
     this.field = field
+    this.repair = repair
   }
 }
 

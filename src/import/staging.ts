@@ -21,6 +21,7 @@ import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
+import { Notes } from './notes.ts'
 import { batchIndexes, mergeRecords, reordered } from './ordered-records.ts'
 import { createRanking, manyRecords, type StagedBatch } from './ranking.ts'
 import { type Encoded, Encoder } from './work.ts'
@@ -53,6 +54,8 @@ export interface Staging {
   readonly faults: Faults
   /** Facts about the records added so far. */
   found(): Pick<Staged, 'count' | 'fields'> & { readonly findings: readonly Findings[] }
+  /** Assumptions about the file. */
+  readonly notes: Notes
   /** Explains the types of the fields, as far as the records are read. */
   evidence(): readonly (Evidence | undefined)[]
   close(): Promise<void>
@@ -102,6 +105,7 @@ export function createStaging(
   const pool = createWorkerPool(file, declarations)
   const list = new FieldList(declarations)
   const faults = new Faults()
+  const notes = new Notes()
   const encoder = new Encoder(pool.spool, declarations.types, error => faults.add(error), constraints)
   let batches: StagedBatch[] = []
   /** The batches as they were read, whose runs are where they were written. */
@@ -110,6 +114,7 @@ export function createStaging(
   let checked = 0
 
   function take(batch: Batch | undefined): void {
+    for (const note of batch?.notes ?? []) notes.add(note)
     if (batch) batches.push({ ...batch, start: list.count, indexes: list.add(batch.fields, batch.count) })
     // Keys are checked before the end, because a large file of records without keys would otherwise fill
     // memory and disk before it is refused.
@@ -268,6 +273,7 @@ export function createStaging(
     finish,
     faults,
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
+    notes,
     evidence: () =>
       list.fields.map((field, place) => evidenceOf(read, place, field, declarations.types.has(field.name))),
     close: async () => {

@@ -7,9 +7,11 @@ import { writeFieldFile } from './field-file.ts'
 import { maxFields, tooManyFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { type Piece, type ReadRecord, recordsOf } from './json-lines.ts'
+import { Notes } from './notes.ts'
 import { type RankedField, type RankTask, rankField } from './rank-field.ts'
 import { type Shaping, shapeOfRecords } from './shapes.ts'
 import type { Appender } from './spool.ts'
+import { completeTime } from './times.ts'
 
 /** The parts of an import that its threads share (pool.ts). */
 
@@ -94,6 +96,9 @@ export class Encoder {
   readonly #spool: Appender
   readonly #types: ReadonlyMap<string, FieldType>
   readonly #refuse: (error: ImportError) => void
+  /** Fields declared as date-time. */
+  readonly #times: readonly string[]
+  readonly #notes = new Notes()
   readonly #check: ReturnType<typeof checkerOf> | undefined
   readonly #completed: ReturnType<typeof completerOf> | undefined
   #columns: Column[] = []
@@ -115,6 +120,7 @@ export class Encoder {
   ) {
     this.#spool = spool
     this.#types = types
+    this.#times = [...types].flatMap(([name, type]) => (type === 'date-time' ? [name] : []))
     this.#refuse = refuse
     if (constraints.length === 0) return
     this.#check = checkerOf(constraints)
@@ -129,6 +135,7 @@ export class Encoder {
   add({ line, record: read }: ReadRecord): Batch | undefined {
     const n = this.#lines.length
     const record = this.#completed?.(read) ?? read
+    for (const name of this.#times) completeTime(record, name, line, this.#notes)
     this.#check?.(record, ({ field, message }) =>
       this.#refuse(new ImportError(`line ${line}: ${message}`, { field })),
     )
@@ -171,6 +178,7 @@ export class Encoder {
       json: spool.append(json),
       jsonBytes: json.length,
       lines: spool.append(Uint32Array.from(this.#lines)),
+      notes: this.#notes.take(),
       fields: this.#columns.map(({ name, line, kinds, hasLists, filled, hasForms, styles }) => ({
         name,
         line,

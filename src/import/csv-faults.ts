@@ -1,0 +1,51 @@
+import type { Quoting } from '../model/recipes.ts'
+import { type Delimiter, nameOf } from './delimiters.ts'
+import { ImportError } from './import-error.ts'
+
+/** Delimiters of files that often know no quoting. */
+const seldomQuoted: readonly Delimiter[] = ['\t', '|']
+
+/** Returns an error for quotes, with the option that takes them as text where that is likely. */
+export const quotingFault = (message: string, delimiter: Delimiter): ImportError =>
+  seldomQuoted.includes(delimiter)
+    ? new ImportError(`${message}; if quotes are text in this file, --quote none reads it`, {
+        repair: { quote: 'none' },
+      })
+    : new ImportError(message)
+
+/** Returns the error for a quoted cell that begins on `line` and ends on `end`, where text follows. */
+export const closedEarly = (line: number, end: number, delimiter: Delimiter): ImportError =>
+  quotingFault(
+    end === line
+      ? `line ${line}: text after the closing double quote of a cell; double the quotes that belong to the text`
+      : `line ${line}: the quoted value that begins here ends on line ${end}, where text follows its double quote; is a closing double quote missing before? Double the quotes that belong to the text`,
+    delimiter,
+  )
+
+/** Returns the error for a row that isn't as long as the header. */
+export function unevenRow(
+  { line, cells }: { readonly line: number; readonly cells: readonly string[] },
+  columns: number,
+  { delimiter, quote }: { readonly delimiter: Delimiter; readonly quote?: Quoting | undefined },
+): ImportError {
+  const name = nameOf(delimiter)
+  const differ = `line ${line}: the row and the header differ in length: ${cells.length} and ${columns} cells`
+  if (cells.length < columns)
+    return new ImportError(
+      `${differ}; cells are missing at the end of the row: write them, or take them as empty with --short-rows`,
+      { repair: { shortRows: true } },
+    )
+  const quoted =
+    quote === 'none'
+      ? `quotes are text here; where cells in double quotes have a ${name}, --quote double reads them`
+      : `write a cell that has a ${name} in double quotes`
+  if (cells.length === columns + 1 && cells.at(-1) === '')
+    return new ImportError(
+      `${differ}; the row ends in a ${name} and the header doesn't: remove it, or give the last column a name`,
+    )
+  return new ImportError(
+    cells.length === columns + 1
+      ? `${differ}; ${quoted}; if each row begins with its number, as R writes them, give that column a name or leave it out (row.names = FALSE)`
+      : `${differ}; ${quoted}`,
+  )
+}
