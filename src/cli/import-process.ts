@@ -1,6 +1,7 @@
 import type { Job } from '../admin/entities/import-job.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { lossInWords } from '../import/loss.ts'
+import { type Note, noteInWords } from '../import/notes.ts'
 import { preview } from '../import/preview.ts'
 import { keptBy, optionsOf } from '../import/recipe.ts'
 import { reshape } from '../import/reshape-fields.ts'
@@ -21,7 +22,10 @@ async function work(
   { signal, progress, log }: Running,
 ): Promise<Report> {
   const { name } = asked
-  const report = (done: object) => ({ ...done })
+  const report = (done: object & { readonly notes?: readonly Note[] }) => {
+    for (const note of done.notes ?? []) log?.(noteInWords(note))
+    return { ...done }
+  }
   if (asked.kind === 'collate')
     return report(
       withoutMix(await recollate(entities, { name, collations: asked.collations, event, signal }, progress)),

@@ -4,6 +4,7 @@ import type { ValueKind } from '../import/evidence.ts'
 import type { Findings } from '../import/field-list.ts'
 import type { ImportReport } from '../import/import-entity.ts'
 import { type Looks, localFormats } from '../import/local-forms.ts'
+import { noteInWords } from '../import/notes.ts'
 import type { Preview, PreviewField } from '../import/preview.ts'
 import type { HowRead } from '../import/reading-options.ts'
 import type { ReviseReport } from '../import/revise-entity.ts'
@@ -21,6 +22,7 @@ export function describe(report: ImportReport & HowRead): string {
     ...fields.flatMap(reasonForText),
     ...looksOf(fields),
     ...wayInWords(report),
+    ...(report.notes ?? []).map(noteInWords),
     `Imported ${records.toLocaleString('en')} records into ${entity} in ${(milliseconds / 1000).toFixed(1)} s.`,
     ...differencesInWords(report.differences),
     `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
@@ -50,6 +52,7 @@ export function describePreview(preview: Preview): string {
     ...(preview.encoding === null
       ? []
       : wayInWords({ encoding: preview.encoding, delimiter: preview.delimiter })),
+    ...preview.notes.map(({ message }) => message),
     `The file has ${found} for ${entity}. Nothing was imported.`,
     ...differencesInWords(differences),
   ].join('\n')
@@ -145,6 +148,7 @@ export function describeChanges({ entity, read, milliseconds, ...report }: Revis
     .map(what => `${report[what].toLocaleString('en')} ${what}`)
   const unchanged = report.unchanged > 0 ? `, ${report.unchanged.toLocaleString('en')} without a change` : ''
   return [
+    ...(report.notes ?? []).map(noteInWords),
     `${entity}: ${counted.join(', ') || 'nothing changed'}${unchanged}, in ${(milliseconds / 1000).toFixed(1)} s. It has ${report.records.toLocaleString('en')} records.`,
     `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
   ].join('\n')

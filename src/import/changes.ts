@@ -3,11 +3,13 @@ import type { Field } from '../model/entities.ts'
 import { compareKeys } from '../model/record-changes.ts'
 import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
+import { adviceFor } from './advice.ts'
 import { missingKey } from './check-key.ts'
 import { openTable } from './csv.ts'
 import { asImportError, type Faults } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
+import type { Notes } from './notes.ts'
 import { FileChanged } from './open-file.ts'
 import type { ReadingOptions } from './reading-options.ts'
 import { shapeOfRecords } from './shapes.ts'
@@ -19,6 +21,7 @@ import {
   unlessChanged,
   WrappedRecords,
 } from './source.ts'
+import { completeTime } from './times.ts'
 import { fits, kindOf } from './types.ts'
 
 /** A record to insert, to replace or to delete, with the sort keys of its key. */
@@ -36,6 +39,7 @@ const maxBytes = 64 * 1024 * 1024
 /**
  * Reads a file of changes.
  * @param faults receives parts that are not records
+ * @param notes receives what is assumed
  * @throws ImportError naming the error that ended the reading, after these faults
  */
 export async function readChanges(
@@ -46,11 +50,13 @@ export async function readChanges(
     signal,
     reading,
     faults,
+    notes,
   }: {
     readonly scratchFolder: string
     readonly signal: AbortSignal | undefined
     readonly reading: ReadingOptions | undefined
     readonly faults: Faults
+    readonly notes: Notes
   },
   progress: (share: number) => void,
 ): Promise<ReadRecord[]> {
@@ -61,16 +67,19 @@ export async function readChanges(
   const source = shortSource(await openSource(input, scratchFolder, signal, reading?.encoding), tooMany)
   const changes: ReadRecord[] = []
   const refuse = (error: ImportError) => faults.add(error)
+  const times = entity.fields.filter(({ type }) => type === 'date-time').map(({ name }) => name)
   const add = (records: Iterable<ReadRecord>, shaped = shapeOfRecords({})) => {
     signal?.throwIfAborted()
-    for (const record of records) {
-      changes.push(shaped ? shaped(record, refuse) : record)
+    for (const one of records) {
+      const { line, record } = shaped ? shaped(one, refuse) : one
+      for (const name of times) completeTime(record, name, line, notes)
+      changes.push({ line, record })
       if (changes.length > maxChanges) throw tooMany()
     }
   }
   const read = async () => {
     if (source.format === 'csv') {
-      const table = await openTable(source, [entity.key].flat(), reading)
+      const table = await openTable(source, [entity.key].flat(), reading, notes)
       // Cells of known fields get the types that the entity has for them.
       const types = new Map(entity.fields.map(({ name, type }) => [name, type]))
       for await (const records of table.records(types, faults, progress)) add(records)
@@ -166,7 +175,7 @@ function hasTypes(
     isRight = false
     faults.add(
       new ImportError(
-        `line ${line}: the field ${shown(name)} of ${entity} is ${type}, and this record has ${shown(record[name])}; correct the value, or import all records again with another --type`,
+        `line ${line}: the field ${shown(name)} of ${entity} is ${type}, and this record has ${shown(record[name])}; ${adviceFor(record[name], type)}, or import all records again with another --type`,
         { field: name },
       ),
     )

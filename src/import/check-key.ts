@@ -7,6 +7,7 @@ import { sortRecords } from '../storage/columns/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
 import { type Faults, faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
+import { rowNumber } from './notes.ts'
 import { batchOf, recordsIn } from './ordered-records.ts'
 
 /** A field of the key, with its ranks. */
@@ -169,12 +170,19 @@ function doubleKey(key: readonly RankedKeyField[], { first, again }: Double, rec
   const where = line === lineAgain ? 'earlier on this line' : `as on line ${line}`
   return only && key.length === 1
     ? new ImportError(
-        `line ${lineAgain}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own`,
-        { field: only.field.name },
+        `line ${lineAgain}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own${numbering.advice}`,
+        { field: only.field.name, repair: numbering.repair },
       )
     : new ImportError(
-        `line ${lineAgain}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own`,
+        `line ${lineAgain}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own${numbering.advice}`,
+        { repair: numbering.repair },
       )
+}
+
+/** The last resort, if no fields tell the records apart. */
+const numbering = {
+  advice: `: take further fields into it, or number the records with --key ${rowNumber}`,
+  repair: { key: [rowNumber] },
 }
 
 const asText = (name: string): string => `--type ${/^[\w.-]+$/.test(name) ? name : shown(name)}=text`

@@ -9,12 +9,14 @@ import {
   refuseSameNames,
 } from './csv-columns.ts'
 import { csvRows } from './csv-rows.ts'
-import type { Delimiter } from './delimiters.ts'
+import { type Delimiter, delimiters } from './delimiters.ts'
 import type { Faults } from './faults.ts'
 import { guessDelimiter } from './guess-delimiter.ts'
-import type { ImportError } from './import-error.ts'
+import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import type { Looks } from './local-forms.ts'
+import { type Note, type Notes, rowNumber } from './notes.ts'
+import { numberedNote, ownNumber } from './number-rows.ts'
 import type { ReadingOptions } from './reading-options.ts'
 import { shapesOf } from './shapes.ts'
 import type { Source } from './source.ts'
@@ -49,21 +51,48 @@ export interface Table {
   rows(): AsyncIterable<readonly (readonly string[])[]>
 }
 
-/** @param key columns that the table should have @throws ImportError if the header can't name columns */
+/**
+ * @param key columns that the table should have
+ * @param notes receives what is assumed when records are read
+ * @throws ImportError if the header can't name columns
+ */
 export async function openTable(
   source: Source,
   key: readonly string[],
   options: ReadingOptions = {},
+  notes?: Notes,
 ): Promise<Table> {
   const { text, isWhole } = await beginningOf(source)
-  const delimiter = options.delimiter ?? guessDelimiter(text, isWhole, namesInFile(key, options))
+  const named = namesInFile(key, options).filter(name => name !== rowNumber)
+  const delimiter = options.delimiter ?? guessDelimiter(text, isWhole, named, delimiters, options.quote)
+  const textFrom = options.quote === undefined ? await lineOfText(source, delimiter) : undefined
+  const quote = textFrom === undefined ? options.quote : 'none'
   const shapes = shapesOf(options)
-  const rows = (refuse: (error: ImportError) => void, progress?: (share: number) => void) =>
-    csvRows(source.open(progress), { delimiter, refuse })
+  const isNumbered = key.includes(rowNumber)
+  const note = (kind: Note['kind'], line: number) => notes?.add({ kind, field: null, count: 1, line })
+  let filled = 0
+  const rows: Rows = (refuse, progress, isFirst = false) =>
+    csvRows(source.open(progress), {
+      ...{ delimiter, quote, refuse },
+      ...(options.shortRows && {
+        short: (line, missing) => {
+          if (!isFirst) return
+          note('short-rows', line)
+          filled += missing
+          if (filled > maxFilled) throw tooShort(line)
+        },
+      }),
+      ...(isFirst &&
+        quote === undefined && {
+          enclosed: (line, isEven) => (isEven || delimiter === '\t') && note('rows-in-quotes', line),
+        }),
+    })
   let columns: Column[] = []
   for await (const [header] of rows(() => {}))
     if (header) {
       columns = readHeader(header.cells, header.line, delimiter, shapes)
+      if (isNumbered && columns.some(one => !one.shape?.isLeftOut && fieldOf(one) === rowNumber))
+        throw ownNumber(header.line)
       break
     }
   const taken = columns.filter(({ shape }) => !shape?.isLeftOut)
@@ -71,14 +100,57 @@ export async function openTable(
   return {
     delimiter,
     names: columns.map(({ name }) => name),
-    fields: taken.map(fieldOf),
-    records: (types, faults, progress) => readRecords(columns, options, types, rows, faults, progress),
+    fields: [...(isNumbered ? [rowNumber] : []), ...taken.map(fieldOf)],
+    records: (types, faults, progress) => {
+      if (textFrom !== undefined) note('quotes-are-text', textFrom)
+      if (isNumbered) notes?.add(numberedNote)
+      return readRecords({ columns, options, types, isNumbered }, rows, faults, progress)
+    },
     looks: () => looksOf(columns, options),
     rows: async function* () {
       for await (const some of rows(() => {})) yield some.map(({ cells }) => cells)
     },
   }
 }
+
+/**
+ * Finds a quoted cell of a table with tabs that would take in whole rows. Many such files know no quoting
+ * (https://www.iana.org/assignments/media-types/text/tab-separated-values).
+ * @returns its line; undefined: there is none
+ */
+async function lineOfText(source: Source, delimiter: Delimiter): Promise<number | undefined> {
+  if (delimiter !== '\t') return undefined
+  let found: number | undefined
+  const enclosed = (line: number, isEven: boolean) => {
+    if (isEven) found ??= line
+  }
+  try {
+    if (!(await hasQuote(source))) return undefined
+    for await (const _ of csvRows(source.open(), { delimiter, refuse: () => {}, enclosed }))
+      if (found !== undefined) break
+  } catch (error) {
+    // The fault is reported later, after the rows before it have been read.
+    if (!(error instanceof ImportError)) throw error
+  }
+  return found
+}
+
+async function hasQuote(source: Source): Promise<boolean> {
+  for await (const chunk of source.open()) if (chunk.includes(0x22)) return true
+  return false
+}
+
+/**
+ * Maximum number of missing cells that are taken as empty, and of records made at a time, because a row of two
+ * bytes may become a record of many fields.
+ */
+const maxFilled = 20_000_000
+const maxTogether = 1_000
+
+const tooShort = (line: number) =>
+  new ImportError(
+    `line ${line}: up to here, more than ${maxFilled.toLocaleString('en')} cells are missing at the ends of rows; write them`,
+  )
 
 /** Returns the names that key fields have in the file, before they are renamed. */
 const namesInFile = (key: readonly string[], { fields }: ReadingOptions): readonly string[] =>
@@ -104,15 +176,22 @@ async function beginningOf(source: Source): Promise<{ text: string; isWhole: boo
   }
 }
 
+/** @param isFirst true to note what is assumed */
 type Rows = (
   refuse: (error: ImportError) => void,
-  progress: (share: number) => void,
+  progress?: (share: number) => void,
+  isFirst?: boolean,
 ) => ReturnType<typeof csvRows>
 
+interface Wanted {
+  readonly columns: readonly Column[]
+  readonly options: ReadingOptions
+  readonly types: ReadonlyMap<string, FieldType>
+  readonly isNumbered: boolean
+}
+
 async function* readRecords(
-  columns: readonly Column[],
-  { decimalComma = false, dayFirst = false }: ReadingOptions,
-  types: ReadonlyMap<string, FieldType>,
+  { columns, options, types, isNumbered }: Wanted,
   rowsOf: Rows,
   faults: Faults,
   progress: (share: number) => void,
@@ -124,7 +203,7 @@ async function* readRecords(
   }
   let read = 0
   let isHeader = true
-  for await (const rows of rowsOf(refuse, share => progress(share / 2))) {
+  for await (const rows of rowsOf(refuse, share => progress(share / 2), true)) {
     for (const { cells } of rows) {
       if (!isHeader) for (let at = 0; at < cells.length; at++) narrow(columns[at], cells[at] as string)
       isHeader = false
@@ -136,28 +215,33 @@ async function* readRecords(
   /** The columns that the records have, and their places among the cells. */
   const taken = columns.flatMap((column, at) => (column.shape?.isLeftOut ? [] : [{ column, at }]))
   const convert = taken.map(({ column, at }) => {
-    const value = converterOf(column, { decimalComma, dayFirst }, refuse)
+    const value = converterOf(column, options, refuse)
     return { at, empty: column.shape?.empty, value }
   })
-  const names = taken.map(({ column }) => fieldOf(column))
+  const names = [...(isNumbered ? [rowNumber] : []), ...taken.map(({ column }) => fieldOf(column))]
   // Assigning to `__proto__` would change the prototype.
   const isOdd = names.includes('__proto__')
   isHeader = true
+  let n = 0
   // Uneven rows were already reported by the first reading.
   for await (const rows of rowsOf(
     () => {},
     share => progress(0.5 + share / 2),
   )) {
-    const records: ReadRecord[] = []
+    let records: ReadRecord[] = []
     for (const { line, cells } of rows) {
       if (!isHeader) {
-        const values = convert.map(({ at, empty, value }) => {
+        const values: unknown[] = isNumbered ? [++n] : []
+        for (const { at, empty, value } of convert) {
           const cell = cells[at] ?? ''
-          return cell === '' || empty?.has(cell) ? null : value(cell, line)
-        })
+          values.push(cell === '' || empty?.has(cell) ? null : value(cell, line))
+        }
         records.push({ line, record: isOdd ? oddRecord(names, values) : recordOf(names, values) })
       }
       isHeader = false
+      if (records.length < maxTogether) continue
+      yield records
+      records = []
     }
     yield records
   }

@@ -11,6 +11,7 @@ import { heldBy } from './held.ts'
 import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import { agreedTo, effectOf, type Loss, lossRefused } from './loss.ts'
+import type { Note } from './notes.ts'
 import { addAll, readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type ReadingOptions, type Seen, withLooks } from './reading-options.ts'
 import { declaredBy } from './shapes.ts'
@@ -53,6 +54,8 @@ export interface ImportReport {
   readonly loss?: Loss
   /** The changes; undefined: there were no records before, or they had another key. */
   readonly differences?: Differences
+  /** Assumptions about the file; absent: none. */
+  readonly notes?: readonly Note[]
   readonly milliseconds: number
 }
 
@@ -213,6 +216,7 @@ export async function importStaged(
       fields: staged.fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
       ...(loss && { loss }),
       ...(differences && { differences }),
+      ...staging.notes.found(),
       milliseconds: Math.round(performance.now() - start),
     }
   } catch (error) {

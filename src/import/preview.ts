@@ -12,9 +12,10 @@ import { heldBy, requireHeld } from './held.ts'
 import { type ImportOptions, type Progress, temporaryName } from './import-entity.ts'
 import { arrayPieces, ndjsonPieces, recordsOf } from './json-lines.ts'
 import { type Effect, effectOf, type Loss } from './loss.ts'
+import { type Note, Notes, noteInWords } from './notes.ts'
 import { readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type Seen, withLooks } from './reading-options.ts'
-import { importedEntity } from './revise-entity.ts'
+import { importedEntity, refuseNumbered } from './revise-entity.ts'
 import { declaredBy } from './shapes.ts'
 import { type Format, type GivenFile, openSource, type Source, unlessWrapped } from './source.ts'
 import { createStaging } from './staging.ts'
@@ -43,6 +44,8 @@ export interface Preview {
   readonly loss?: Loss
   /** Changes that would be made; absent if there are no records yet, or they have another key. */
   readonly differences?: Differences
+  /** Assumptions about the file. */
+  readonly notes: readonly (Note & { readonly message: string })[]
   /** The first faults, in the order of the file. */
   readonly faults: readonly Fault[]
   /** Number of further faults. */
@@ -93,6 +96,7 @@ export async function preview(
       ...{ entity, key, format: null, encoding: null, delimiter: null, sample: [] },
       records: 0,
       fields: [],
+      notes: [],
       ...faultsIn(error),
     }
   }
@@ -100,7 +104,7 @@ export async function preview(
 
 type Found = Pick<
   Preview,
-  'records' | 'fields' | 'changes' | 'loss' | 'differences' | 'faults' | 'moreFaults'
+  'records' | 'fields' | 'changes' | 'loss' | 'differences' | 'notes' | 'faults' | 'moreFaults'
 >
 
 async function ofAll(
@@ -126,6 +130,7 @@ async function ofAll(
         progress('sorting', share)
         signal?.throwIfAborted()
       })
+      progress('sorting', 1)
       effect = await effectOf((await entities.all()).get(options.name), staged, key, entities, signal)
       whole = await staged.findings()
       await held.requireReferences(staged, entities)
@@ -153,6 +158,7 @@ async function ofAll(
         }),
         seen,
       ),
+      notes: withMessages(staging.notes),
       ...faults,
       ...effect,
       ...(effect.differences && { changes: effect.differences.counts }),
@@ -169,14 +175,17 @@ async function ofChanges(
   progress: Progress,
 ): Promise<Found> {
   const entity = await importedEntity(entities, { name, key })
+  refuseNumbered(entity)
   let records = 0
+  const notes = new Notes()
   let differences: Differences | undefined
   const faults = await faultsOf(signal, async () => {
     const { scratchFolder } = entities
     const faults = new Faults()
-    const read = await readChanges(input, entity, { scratchFolder, signal, reading, faults }, share =>
+    const read = await readChanges(input, entity, { scratchFolder, signal, reading, faults, notes }, share =>
       progress('reading', share),
     )
+    progress('reading', 1)
     records = read.length
     const checked = checkChanges(read, entity, kind === 'delete', faults)
     const version = await entities.openVersion(entity)
@@ -189,10 +198,12 @@ async function ofChanges(
     }
   })
   return {
-    ...{ records, fields: entity.fields, ...faults },
+    ...{ records, fields: entity.fields, notes: withMessages(notes), ...faults },
     ...(differences && { changes: differences.counts, differences }),
   }
 }
+
+const withMessages = (notes: Notes) => notes.take().map(note => ({ ...note, message: noteInWords(note) }))
 
 type WhatIsWrong = Pick<Preview, 'faults' | 'moreFaults'>
 

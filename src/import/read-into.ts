@@ -2,6 +2,8 @@ import type { Entity, FieldType } from '../model/entities.ts'
 import { openTable } from './csv.ts'
 import { asImportError } from './faults.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord } from './json-lines.ts'
+import { rowNumber } from './notes.ts'
+import { numberedRecords } from './number-rows.ts'
 import { FileChanged } from './open-file.ts'
 import { nothingSeen, type ReadingOptions, type Seen } from './reading-options.ts'
 import { type Source, unlessChanged } from './source.ts'
@@ -41,15 +43,21 @@ export const readInto = (
   unlessChanged(source, async () => {
     const { signal, types = new Map() } = options
     let seen = nothingSeen
-    if (source.format === 'csv') {
-      const table = await openTable(source, [options.key].flat(), options.reading)
-      staging.declare(table.fields)
-      await addAll(staging, table.records(types, staging.faults, read), options).catch(error => {
+    const add = (batches: AsyncIterable<readonly ReadRecord[]>) =>
+      addAll(staging, batches, options).catch(error => {
         throw error instanceof FileChanged ? error : staging.faults.endedBy(asImportError(error))
       })
+    if (source.format === 'csv') {
+      const table = await openTable(source, [options.key].flat(), options.reading, staging.notes)
+      staging.declare(table.fields)
+      await add(table.records(types, staging.faults, read))
       seen = { delimiter: table.delimiter, looks: table.looks() }
-    } else if (source.format === 'json') await staging.read(arrayPieces(source.open(read)), signal)
-    else await staging.read(ndjsonPieces(source.open(read)), signal)
+    } else {
+      const pieces = (source.format === 'json' ? arrayPieces : ndjsonPieces)(source.open(read))
+      if ([options.key].flat().includes(rowNumber))
+        await add(numberedRecords(pieces, options.reading ?? {}, staging))
+      else await staging.read(pieces, signal)
+    }
     signal?.throwIfAborted()
     return seen
   })

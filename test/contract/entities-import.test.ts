@@ -235,6 +235,7 @@ test('EA6 a preview reads the whole file, says what it found and what is wrong, 
         offers: [{ empty: ['19th'] }],
       },
     ],
+    notes: [],
     faults: [],
     moreFaults: 0,
   })

@@ -7,12 +7,19 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { importFile, type Progress } from '../../src/import/import-entity.ts'
+import { Client } from '../support/clients/client.ts'
 import { bodyOf, listPath } from '../support/clients/listings.ts'
 import { leftoversIn, ndjson } from '../support/data/imports.ts'
 import { atEnd } from '../support/service/at-end.ts'
-import { storeSettings, test } from '../support/service/engines.ts'
+import { storeSettings, test, testOn } from '../support/service/engines.ts'
 import { carrelProgram, letters } from '../support/service/faults.ts'
-import { cleanEnvironment, repository, withoutProgress } from '../support/service/process.ts'
+import {
+  carrelProcess,
+  cleanEnvironment,
+  repository,
+  serve,
+  withoutProgress,
+} from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
@@ -139,4 +146,44 @@ test('D1 the progress of an import grows in every step and ends with 1', async t
       assert.equal(list.at(-1), 1, `${file} ${step}`)
     }
   }
+})
+
+testOn('sqlite', 'D1 the progress that a command shows of what it has done ends at 100 %', async t => {
+  const { dataFolder } = await startService(t)
+  const file = join(temporaryFolder(t), 'letters.csv')
+  const rows = Array.from({ length: 800_000 }, (_, id) => `${id},a,b,c\n`)
+  writeFileSync(file, `id,one,two,three\n${rows.join('')}`)
+  const { code, stderr } = await carrelProcess(dataFolder, ['import', file, ...args, '--dry-run'])
+  assert.equal(code, 0)
+  const shown = stderr.match(/\d+ %/g) ?? []
+  // A machine that is done within a second shows none.
+  assert.ok(shown.length === 0 || shown.at(-1) === '100 %', stderr)
+})
+
+testOn('sqlite', 'D1 a service that is killed during an import leaves one sentence and no stack', async t => {
+  const service = await startService(t)
+  await service.addEperson('admin@example.org', { admin: true })
+  await service.stop()
+  const served = await serve(t, service.dataFolder)
+  const admin = new Client(served.address)
+  await admin.login('admin@example.org')
+  const begun = await admin.post('/api/admin/entities/letters/import?key=id', ndjson(letters(400_000)), {
+    'content-type': 'application/x-ndjson',
+  })
+  assert.equal(begun.status, 202)
+  const { processId } = (await begun.json()) as { processId: string }
+  await until(
+    'an import that has begun to read',
+    async () => {
+      const seen = await (await admin.get(`/api/system/processes/${processId}`)).text()
+      return /"done":[1-9]/.test(seen) || seen
+    },
+    found => found === true,
+  )
+  served.signal('SIGKILL')
+  await served.ended
+  assert.equal(
+    served.output.stderr,
+    'carrel: the service has ended, and with it the work that it had begun.\n',
+  )
 })

@@ -554,7 +554,7 @@ export interface Schemas {
     readonly references?: string
   }
   readonly FieldRecipe: {
-    readonly read?: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json' | 'decimal-comma' | 'day-first' | 'list'
+    readonly read?: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json' | 'decimal-comma' | 'decimal-point' | 'day-first' | 'list'
     readonly separator?: string
     readonly collation?: string
     readonly empty?: readonly (string)[]
@@ -743,6 +743,14 @@ export interface Schemas {
       readonly deleted: readonly (string)[]
     }
   }
+  readonly ImportNote: {
+    readonly kind: 'quotes-are-text' | 'rows-in-quotes' | 'short-rows' | 'rows-numbered' | 'no-time' | 'no-zone' | 'milliseconds'
+    readonly field: (string | null)
+    readonly count: number
+    readonly line: number
+    readonly example?: string
+    readonly message: string
+  }
   readonly ImportPreview: {
     readonly entity: string
     readonly format: ('csv' | 'ndjson' | 'json' | null)
@@ -775,7 +783,7 @@ export interface Schemas {
           readonly kind: string
         }
       }
-      readonly looks?: 'decimal-comma' | 'day-first'
+      readonly looks?: 'decimal-comma' | 'decimal-point' | 'decimal-comma-or-point' | 'day-first'
       readonly digits?: {
         readonly line: number
         readonly text: string
@@ -821,6 +829,7 @@ export interface Schemas {
       readonly needsReplace: boolean
     }
     readonly differences?: Schemas['ImportDifferences']
+    readonly notes: readonly (Schemas['ImportNote'])[]
     readonly faults: readonly ({
       readonly line: (number | null)
       readonly field: (string | null)
@@ -829,6 +838,7 @@ export interface Schemas {
         readonly count: number
         readonly lines: readonly (number)[]
       }
+      readonly repair?: Schemas['Recipe']
     })[]
     readonly moreFaults: number
   }
@@ -1226,7 +1236,10 @@ export interface Schemas {
   readonly Recipe: {
     readonly delimiter?: string
     readonly encoding?: string
+    readonly quote?: 'double' | 'none'
+    readonly shortRows?: boolean
     readonly decimalComma?: boolean
+    readonly decimalPoint?: boolean
     readonly dayFirst?: boolean
     readonly empty?: readonly (string)[]
     readonly key?: (string | readonly (string)[])
@@ -2602,7 +2615,7 @@ export interface Routes {
   }
   readonly post: {
     readonly '/api/admin/entities/{name}/fields': { path: { readonly name: string }; query: { readonly preview?: boolean }; json: Schemas['FieldsChange']; answer: Schemas['Process'] }
-    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[]; readonly delimiter?: string; readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh'; readonly 'decimal-comma'?: boolean; readonly recipe?: string; readonly 'day-first'?: boolean }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
+    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[]; readonly delimiter?: string; readonly quote?: 'double' | 'none'; readonly 'short-rows'?: boolean; readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh'; readonly 'decimal-comma'?: boolean; readonly 'decimal-point'?: boolean; readonly recipe?: string; readonly 'day-first'?: boolean }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
     readonly '/api/admin/entities/{name}/versions/{version}/restore': { path: { readonly name: string; readonly version: number }; answer: undefined }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
     readonly '/api/admin/secret/rotate': { answer: {

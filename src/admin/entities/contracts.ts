@@ -23,10 +23,12 @@ import {
 import { delimiters } from '../../import/delimiters.ts'
 import { encodings } from '../../import/encodings.ts'
 import { maxFields } from '../../import/field-list.ts'
+import { localFormats } from '../../import/local-forms.ts'
+import { noteKinds } from '../../import/notes.ts'
 import { maxEmpty, maxSeparator, maxText } from '../../import/recipe.ts'
 import { fieldTypes } from '../../import/types.ts'
 import { declarationLimits } from '../../model/declared-fields.ts'
-import { ways } from '../../model/recipes.ts'
+import { quotings, ways } from '../../model/recipes.ts'
 import { FieldDescription, formats, Key, PlainValue, Relation } from '../../query/schemas.ts'
 import { Process } from '../processes/schemas.ts'
 
@@ -59,7 +61,10 @@ const FieldRecipe = named('FieldRecipe', {
 const Recipe = named('Recipe', {
   delimiter: Type.Optional(text),
   encoding: Type.Optional(text),
+  quote: Type.Optional(oneOf(...quotings)),
+  shortRows: Type.Optional(Type.Boolean()),
   decimalComma: Type.Optional(Type.Boolean()),
+  decimalPoint: Type.Optional(Type.Boolean()),
   dayFirst: Type.Optional(Type.Boolean()),
   empty: Type.Optional(texts),
   key: Type.Optional(Type.Union([fieldName, Type.Array(fieldName, { minItems: 1, maxItems: maxFields })])),
@@ -223,7 +228,15 @@ const Loss = closed({
   needsReplace: Type.Boolean({ description: 'True if the import is refused without `replace=true`.' }),
 })
 const Alike = closed({ count, lines: Type.Array(count) })
-const Fault = closed({ line: orNull(count), field: orNull(text), message: text, alike: Type.Optional(Alike) })
+const Fault = closed({
+  ...{ line: orNull(count), field: orNull(text), message: text, alike: Type.Optional(Alike) },
+  repair: Type.Optional(Recipe),
+})
+const Note = named('ImportNote', {
+  kind: oneOf(...noteKinds),
+  field: orNull(text),
+  ...{ count, line: count, example: Type.Optional(text), message: text },
+})
 const RecordKey = { key: Type.Array(text, { description: 'The values of the key fields.' }) }
 const changed = { name: text, before: text, after: text }
 const Differences = named('ImportDifferences', {
@@ -259,7 +272,7 @@ const Preview = named('ImportPreview', {
       ...FieldDescription,
       nulls: Type.Optional(count),
       mix: Type.Optional(Mix),
-      looks: Type.Optional(oneOf('decimal-comma', 'day-first')),
+      looks: Type.Optional(oneOf(...localFormats)),
       digits: Type.Optional(Digits),
       from: Type.Optional(Type.String({ description: 'The name in the file, if the recipe renames it.' })),
       kinds: Type.Optional(
@@ -278,6 +291,7 @@ const Preview = named('ImportPreview', {
   changes: Type.Optional(closed(counts)),
   loss: Type.Optional(Loss),
   differences: Type.Optional(Differences),
+  notes: Type.Array(Note, { description: 'What was assumed about the file.' }),
   faults: Type.Array(Fault),
   moreFaults: count,
 })
@@ -413,12 +427,18 @@ export const contracts = {
         Type.Boolean(),
         'Whether more than a tenth of the records may go, and fields. Otherwise such an import fails.',
       ),
-      key: parameter(Type.Array(text)),
+      key: parameter(Type.Array(text), '`_row` numbers the records.'),
       type: parameter(Type.Array(text), 'Such as `year=integer`.'),
       collation: parameter(Type.Array(text), 'Such as `name=sv`.'),
       delimiter: parameter(text, 'Between the cells of a table: `comma`, `semicolon`, `tab` or `pipe`.'),
+      quote: parameter(oneOf(...quotings), '`none`: quotes are text.'),
+      'short-rows': parameter(
+        Type.Boolean(),
+        'Whether cells that are missing at the end of a row are empty.',
+      ),
       encoding: parameter(oneOf(...encodings), 'Of a file that is not UTF-8.'),
       'decimal-comma': parameter(Type.Boolean(), 'Whether numbers of a table may be such as `1.234,5`.'),
+      'decimal-point': parameter(Type.Boolean(), 'Whether numbers of a table may be such as `1,234.5`.'),
       recipe: parameter(
         text,
         'A `Recipe` as JSON: how the file is read. It is kept with the entity, and read by again at the next import without such options. `{}` reads the file as it looks, and keeps none.',

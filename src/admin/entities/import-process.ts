@@ -1,4 +1,3 @@
-import type { Fault } from '../../import/faults.ts'
 import { type Followed, Refusal, type Report, runInChild } from '../../lib/threads/child.ts'
 import type { Job } from './import-job.ts'
 
@@ -18,10 +17,14 @@ export async function runImport(job: Job, descriptor: number | null, running: Fo
         name: 'the import',
         consequence: '; nothing was imported',
       },
-      running,
+      { ...running, log: line => running.log?.(inParameters(line)) },
     )
-    const { faults } = report
-    return Array.isArray(faults) ? { ...report, faults: faults.map(faultInParameters) } : report
+    const { faults, notes } = report
+    return {
+      ...report,
+      ...(Array.isArray(faults) && { faults: faults.map(said) }),
+      ...(Array.isArray(notes) && { notes: notes.map(said) }),
+    }
   } catch (error) {
     throw error instanceof Refusal
       ? new Refusal(inParameters(error.message), error.details.map(inParameters))
@@ -29,13 +32,15 @@ export async function runImport(job: Job, descriptor: number | null, running: Fo
   }
 }
 
-const faultInParameters = (fault: Fault): Fault => ({ ...fault, message: inParameters(fault.message) })
+const said = <T extends { readonly message?: string }>(one: T): T =>
+  one.message === undefined ? one : { ...one, message: inParameters(one.message) }
 
 /** Messages name the options of `carrel import`; the parameters of the address have the same names. */
 const inParameters = (message: string) =>
   message
     .replaceAll('--update or --delete', 'mode=update or mode=delete')
     .replaceAll('--replace', 'the parameter replace=true')
-    .replaceAll(/--(encoding|delimiter) ([a-z0-9-]+)/g, 'the parameter $1=$2')
-    .replaceAll(/--(key|type|collation|read|encoding|delimiter)\b/g, 'the parameter $1')
-    .replaceAll(/--(decimal-comma|day-first)\b/g, 'the parameter $1=true')
+    .replaceAll(/--(encoding|delimiter|quote) ([a-z0-9-]+)/g, 'the parameter $1=$2')
+    .replaceAll('--key _row', 'the parameter key=_row')
+    .replaceAll(/--(key|type|collation|read|encoding|delimiter|quote)\b/g, 'the parameter $1')
+    .replaceAll(/--(decimal-comma|decimal-point|day-first|short-rows)\b/g, 'the parameter $1=true')

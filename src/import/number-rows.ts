@@ -1,0 +1,32 @@
+import { ImportError } from './import-error.ts'
+import { type Piece, type ReadRecord, recordsOf } from './json-lines.ts'
+import { type Note, rowNumber } from './notes.ts'
+import { type Shaping, shapeOfRecords } from './shapes.ts'
+import type { Staging } from './staging.ts'
+
+export const numberedNote: Note = { kind: 'rows-numbered', field: rowNumber, count: 0, line: 1 }
+
+/** Returns the error for a file that has a field of this name. */
+export const ownNumber = (line: number): ImportError =>
+  new ImportError(
+    `line ${line}: the file has a field ${rowNumber} of its own, and --key ${rowNumber} numbers the records in a new one; rename that of the file in a recipe, or leave it out there`,
+    { field: rowNumber },
+  )
+
+/** Parses the records of pieces in order, and numbers them. */
+export async function* numberedRecords(
+  pieces: AsyncIterable<Piece>,
+  shaping: Shaping,
+  { faults, notes }: Pick<Staging, 'faults' | 'notes'>,
+): AsyncIterable<ReadRecord[]> {
+  const refuse = (error: ImportError) => faults.add(error)
+  const shaped = shapeOfRecords(shaping)
+  let n = 0
+  notes.add(numberedNote)
+  for await (const piece of pieces)
+    yield [...recordsOf(piece, refuse)].map(one => {
+      const { line, record } = shaped?.(one, refuse) ?? one
+      if (Object.hasOwn(record, rowNumber)) throw ownNumber(line)
+      return { line, record: { [rowNumber]: ++n, ...record } }
+    })
+}
