@@ -34,7 +34,8 @@ export function KeptRecipe({
   const { name } = entity
   const [isRemoving, setRemoving] = useState(false)
   const { value: origin } = useLoad(signal => originOf(name, signal), [name, JSON.stringify(recipe)])
-  const { delimiter, encoding, decimalComma, dayFirst, empty = [], key, fields = {} } = recipe
+  const { delimiter, quote, shortRows, encoding, decimalComma, decimalPoint, dayFirst } = recipe
+  const { empty = [], key, fields = {} } = recipe
   const word = Object.values(delimiterWords).find(one => one === delimiter)
   const columns: readonly Column<Row>[] = [
     { id: 'name', label: a('recipe.in-file'), cell: ([field]) => <bdi>{field}</bdi> },
@@ -58,8 +59,11 @@ export function KeptRecipe({
             a('import.delimiter'),
             word ? a(`import.delimiter.${word}`) : <bdi>{delimiter}</bdi>,
           ],
+          quote !== undefined && [a('import.quote'), a(`import.quote.${quote}`)],
+          shortRows === true && [a('import.shortRows'), t('yes')],
           encoding !== undefined && [a('import.encoding'), <bdi>{encoding}</bdi>],
           decimalComma === true && [a('recipe.numbers'), a('import.way.decimal-comma')],
+          decimalPoint === true && [a('recipe.numbers'), a('import.way.decimal-point')],
           dayFirst === true && [a('recipe.dates'), a('import.way.day-first')],
           empty.length > 0 && [a('recipe.empty'), <bdi>{empty.map(quoted).join(', ')}</bdi>],
         ]}

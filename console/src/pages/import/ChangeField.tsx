@@ -11,7 +11,9 @@ import { fieldOf, keyOf, type PreviewField, type Recipe, type Way, ways, withFie
 export type Row = { readonly source: string; readonly field: PreviewField | undefined }
 
 export const wayInWords = (way: Way): string =>
-  way === 'decimal-comma' || way === 'day-first' || way === 'list' ? a(`import.way.${way}`) : tOf('type', way)
+  way === 'decimal-comma' || way === 'decimal-point' || way === 'day-first' || way === 'list'
+    ? a(`import.way.${way}`)
+    : tOf('type', way)
 
 /** Everything that can be changed of a field. */
 export function ChangeField({

@@ -222,4 +222,4 @@ function Reason({ field }: { readonly field: PreviewField }): JSX.Element | null
   )
 }
 
-type Kind = (typeof types)[number] | 'date' | 'decimal-comma' | 'day-first'
+type Kind = (typeof types)[number] | 'date' | 'grouped' | Exclude<PreviewField['looks'], undefined>

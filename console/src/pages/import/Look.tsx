@@ -20,7 +20,8 @@ interface Parts {
 
 /** The preview of a file: faults, types, and the first records. */
 export function Look({ preview, wanted, isOld, onChange }: Parts): JSX.Element {
-  const { faults, moreFaults, fields, sample, records, format, differences, loss } = preview
+  const { faults, moreFaults, fields, sample, records, format, differences, loss, notes } = preview
+  const repairs = new Map(faults.flatMap(({ repair }) => (repair ? [[JSON.stringify(repair), repair]] : [])))
   return (
     <section class={`section ${isOld ? 'old' : ''}`} aria-busy={isOld}>
       <h2>{a('import.seen')}</h2>
@@ -38,11 +39,36 @@ export function Look({ preview, wanted, isOld, onChange }: Parts): JSX.Element {
             ))}
           </ul>
           {moreFaults > 0 && <p>{a('import.more', { n: moreFaults })}</p>}
+          <div class="row">
+            {[...repairs].map(([id, repair]) => (
+              <button
+                key={id}
+                type="button"
+                class="button"
+                onClick={() => onChange({ ...wanted, recipe: { ...wanted.recipe, ...repair } })}
+              >
+                {a(
+                  repair.quote ? 'import.repair.quote' : `import.repair.${repair.key ? 'key' : 'shortRows'}`,
+                )}
+              </button>
+            ))}
+          </div>
         </Notice>
       ) : (
         <Notice tone="good">
           {a('import.records', { n: records })}
           {format && ` (${[format.toUpperCase(), ...wayOf(preview)].join(', ')})`}
+        </Notice>
+      )}
+      {notes.length > 0 && (
+        <Notice tone="warn">
+          <ul>
+            {notes.map(({ message }) => (
+              <li key={message}>
+                <bdi>{message}</bdi>
+              </li>
+            ))}
+          </ul>
         </Notice>
       )}
       {loss && (loss.records.gone > 0 || loss.fields.gone.length > 0) && (

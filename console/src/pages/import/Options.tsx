@@ -105,6 +105,21 @@ export function Options({ wanted, known, fixed, fields, fault, onChange }: Parts
               ))}
             </select>
           </Field>
+          <Field label={a('import.quote')}>
+            <select
+              value={recipe.quote ?? ''}
+              onChange={event =>
+                setRecipe({ quote: (event.currentTarget.value || undefined) as Recipe['quote'] })
+              }
+            >
+              <option value="">{a('import.asItLooks')}</option>
+              {(['double', 'none'] as const).map(one => (
+                <option key={one} value={one}>
+                  {a(`import.quote.${one}`)}
+                </option>
+              ))}
+            </select>
+          </Field>
           <Field label={a('import.encoding')}>
             <select
               value={recipe.encoding ?? ''}
@@ -121,9 +136,21 @@ export function Options({ wanted, known, fixed, fields, fault, onChange }: Parts
         </div>
         <Check
           checked={recipe.decimalComma ?? false}
-          onChange={isChecked => setRecipe({ decimalComma: isChecked || undefined })}
+          onChange={isChecked => setRecipe({ decimalComma: isChecked || undefined, decimalPoint: undefined })}
         >
           {a('import.decimalComma')}
+        </Check>
+        <Check
+          checked={recipe.decimalPoint ?? false}
+          onChange={isChecked => setRecipe({ decimalPoint: isChecked || undefined, decimalComma: undefined })}
+        >
+          {a('import.decimalPoint')}
+        </Check>
+        <Check
+          checked={recipe.shortRows ?? false}
+          onChange={isChecked => setRecipe({ shortRows: isChecked || undefined })}
+        >
+          {a('import.shortRows')}
         </Check>
         <Check
           checked={recipe.dayFirst ?? false}
@@ -133,7 +160,7 @@ export function Options({ wanted, known, fixed, fields, fault, onChange }: Parts
         </Check>
       </details>
       <datalist id="import-fields">
-        {fields.map(name => (
+        {[...new Set([...fields, '_row'])].map(name => (
           <option key={name} value={name} />
         ))}
       </datalist>

@@ -16,7 +16,7 @@ export type Recipe = Schemas['Recipe']
 export type FieldRecipe = Schemas['FieldRecipe']
 
 /** Ways to read a field: as a type, or as texts that become one. */
-export const ways = [...types, 'decimal-comma', 'day-first', 'list'] as const
+export const ways = [...types, 'decimal-comma', 'decimal-point', 'day-first', 'list'] as const
 export type Way = (typeof ways)[number]
 
 export interface Wanted {

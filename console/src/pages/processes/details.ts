@@ -7,7 +7,7 @@ import { readersInWords } from '../entities-admin/rules.ts'
 export type Said = readonly (readonly [name: string, value: string])[]
 
 /** Parameters and results that mean something only to the service. */
-const unsaid = new Set(['upload', 'fields', 'query', 'recipe', 'misfits'])
+const unsaid = new Set(['upload', 'fields', 'query', 'recipe', 'misfits', 'notes'])
 
 export const parametersOf = ({ scriptName, parameters }: Process): Said =>
   parameters.flatMap(({ name: given, value }) => {
