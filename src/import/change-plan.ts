@@ -116,7 +116,8 @@ export async function planOf(
 export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'written'>): Field[] {
   const known = new Set(entity.fields.map(({ name }) => name))
   const added = new Set<string>()
-  const requireUnlike = unlikeNames([...known])
+  const requireUnlike = unlikeNames(known)
+  for (const name of known) requireUnlike(name, 0)
   for (const { record, line } of written.toSorted((one, other) => one.line - other.line))
     for (const name in record) {
       if (known.has(name)) continue

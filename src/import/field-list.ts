@@ -15,6 +15,8 @@ export interface Declarations {
   readonly lists?: ReadonlySet<string>
   /** Shapes that a recipe gives fields of JSON; those of tables have theirs before they are staged. */
   readonly shaping?: Shaping
+  /** Fields that the entity has already; absent: those with types, as where its records are written again. */
+  readonly kept?: ReadonlySet<string>
   /** Fields that keep the type of the entity, if a record has them. */
   readonly held?: ReadonlySet<string>
   readonly constraints?: readonly Constraint[]
@@ -49,36 +51,37 @@ const maxNames = 50
 /** Maximum characters of a name that is shown without quotation marks. */
 const maxPlain = 60
 
-const plainName = (name: string) =>
-  name
-    .normalize('NFC')
-    .replaceAll(/\p{Cf}/gu, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
+/** White space and what nobody sees, except joiners between letters, which some scripts need. */
+const unseen =
+  /[^\P{Default_Ignorable_Code_Point}\u200c\u200d]|[\p{Cc}\u2800]|(?<!\p{L})[\u200c\u200d]|[\u200c\u200d](?!\p{L})/gu
 
 /**
- * Returns a function that refuses a name that looks like another one, of those given before or of these: only white space
- * or invisible characters tell them apart. Names that an entity has already are only remembered.
+ * Returns a function that refuses a name that looks like one of those that it was given before.
+ * @param kept names that the entity has already: they may look alike
  */
-export function unlikeNames(known: readonly string[] = []) {
-  const seen = new Map(known.map(name => [plainName(name), name] as const))
-  return (name: string, line: number, isKept = false): void => {
-    const plain = plainName(name)
+export function unlikeNames(kept: ReadonlySet<string>) {
+  const seen = new Map<string, string>()
+  return (name: string, line: number): void => {
+    const plain = name
+      .normalize('NFC')
+      .replaceAll(/[\s\p{Z}]+/gu, ' ')
+      .replaceAll(unseen, '')
+      .trim()
     const other = seen.get(plain)
-    if (other !== undefined && other !== name && !isKept)
+    if (other !== undefined && other !== name && !(kept.has(name) && kept.has(other)))
       throw new ImportError(
-        `line ${line}: the fields ${visible(other)} and ${visible(name)} look alike: white space or invisible characters tell them apart; give them one name, or different ones, as with a recipe`,
+        `line ${line}: the fields ${escapedName(other)} and ${escapedName(name)} look alike: only white space, invisible characters or the way that letters are composed tells them apart; give them one name, or different ones, as with a recipe`,
         { field: name },
       )
     seen.set(plain, name)
   }
 }
 
-/** A name with escapes for white space that looks like a space, and for what is invisible. */
-const visible = (name: string) =>
-  shown(name).replaceAll(
-    /[^\P{Z} ]|\p{Cf}/gu,
-    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+/** A name with escapes for all that isn't ASCII, so that what can't be seen is. */
+const escapedName = (name: string) =>
+  JSON.stringify(name.slice(0, 2 * maxPlain)).replaceAll(
+    /[^ -~]/gu,
+    character => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   )
 
 /** All fields of the records read so far, in the order in which they were first met. */
@@ -86,11 +89,12 @@ export class FieldList {
   readonly #declarations: Declarations
   readonly #statistics: FieldStatistics[] = []
   readonly #places = new Map<string, number>()
-  readonly #requireUnlike = unlikeNames()
+  readonly #requireUnlike: ReturnType<typeof unlikeNames>
   #count = 0
 
   constructor(declarations: Declarations) {
     this.#declarations = declarations
+    this.#requireUnlike = unlikeNames(declarations.kept ?? new Set(declarations.types.keys()))
   }
 
   /** Number of records. */
@@ -117,8 +121,7 @@ export class FieldList {
     if (place === maxFields) throw tooManyFields(line)
     this.#places.set(name, place)
     const { types, lists } = this.#declarations
-    // An entity that is written again keeps the names that it has.
-    this.#requireUnlike(name, line, types.has(name))
+    this.#requireUnlike(name, line)
     this.#statistics.push({
       name,
       declared: types.get(name),

@@ -29,7 +29,7 @@ type Known = ReadonlyMap<string, Entity>
 /** Constraints on a file of all records. */
 interface Held {
   /** Types that fields with constraints keep, and what their values must be. */
-  readonly declarations: Pick<Declarations, 'types' | 'held' | 'constraints' | 'unique' | 'looked'>
+  readonly declarations: Pick<Declarations, 'types' | 'kept' | 'held' | 'constraints' | 'unique' | 'looked'>
   /** The declarations of fields, as JSON. */
   readonly declared: string
   readonly isConstrained: boolean
@@ -48,7 +48,7 @@ export function heldBy(all: Known, name: string, types: ReadonlyMap<string, Fiel
   const entity = all.get(name)
   if (entity?.source.kind !== 'records')
     return {
-      ...{ declarations: { types }, declared: 'null', isConstrained: false },
+      ...{ declarations: { types, kept: new Set() }, declared: 'null', isConstrained: false },
       requireReferences: async () => [],
     }
   const constrained = describedFields(entity).filter(
@@ -71,6 +71,7 @@ export function heldBy(all: Known, name: string, types: ReadonlyMap<string, Fiel
   return {
     declarations: {
       types: kept,
+      kept: new Set(entity.fields.map(field => field.name)),
       held: new Set([...kept.keys()].filter(one => !types.has(one))),
       constraints: constraintsOf(entity),
       unique: uniqueFields(entity).map(field => field.name),
