@@ -1,4 +1,4 @@
-import { nobody } from '../lib/fair-queue.ts'
+import { type Client, nobody } from '../lib/fair-queue.ts'
 import { parseExact } from '../lib/json.ts'
 import { describedFields } from '../model/declared-fields.ts'
 import type { Entity, Field } from '../model/entities.ts'
@@ -64,17 +64,13 @@ export function valuesPlan(
 export async function* rowsOf(
   entities: Pick<Entities, 'list'>,
   plan: Plan,
+  client: Client = nobody,
 ): AsyncIterable<Readonly<Record<string, unknown>>> {
-  const { body } = await entities.list(plan, { kind: 'administrator' }, 'ndjson', nobody)
-  let rest = ''
-  const decoder = new TextDecoder()
-  const pieces = body instanceof Uint8Array ? [body] : body
-  for await (const piece of pieces) {
-    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) if (line !== '') yield parseExact(line) as Readonly<Record<string, unknown>>
-  }
-  if (rest !== '') yield parseExact(rest) as Readonly<Record<string, unknown>>
+  const { body } = await entities.list(plan, { kind: 'administrator' }, 'ndjson', client)
+  // A piece is of whole rows, without a line break at its end.
+  for await (const piece of body instanceof Uint8Array ? [body] : body)
+    for (const line of Buffer.from(piece).toString().split('\n'))
+      if (line !== '') yield parseExact(line) as Readonly<Record<string, unknown>>
 }
 
 /** Returns the name under which equal values of a field are the same. */

@@ -13,16 +13,16 @@ export interface Reliance {
   readonly entity: string
   /** The version in its source, single records included. */
   readonly version: string
-  /** `kept`: no record was deleted. `unwritten`: none was written with this value, except the one with this name. */
+  /** `kept`: no record was deleted. `unwritten`: none was written with one of these values, except those with these names. */
   readonly since:
     | { readonly kind: 'kept' }
     | {
         readonly kind: 'unwritten'
         /** Without a field, no record was written at all. */
         readonly field?: Pick<Field, 'name' | 'type' | 'collation'>
-        /** As `orderOf` names it. */
-        readonly value?: string
-        readonly except?: string
+        /** As `orderOf` names them. */
+        readonly values?: readonly string[]
+        readonly except?: readonly string[]
       }
 }
 

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { eventOf } from '../../http/audit.ts'
 import { clientOf } from '../../http/connection.ts'
 import { quote } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
@@ -10,27 +9,29 @@ import {
   referencesOf,
   referencesTo,
   refOf,
+  rowsOf,
   uniqueFields,
   valuesPlan,
 } from '../../import/references.ts'
-import { exactText, type Members, parseWritten } from '../../lib/json.ts'
+import { exactText, type Members } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import type { Entity, Field } from '../../model/entities.ts'
+import type { Constant } from '../../model/plan.ts'
 import { keyValues, recordKey } from '../../model/record-changes.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import type { Reliance } from '../../storage/single-records.ts'
-import type { Trail } from '../../storage/trail.ts'
 import { constantFor } from '../check/constants.ts'
 import { whole } from '../check/fields.ts'
+import { oneOf } from '../check/normal-form.ts'
 import { keyTextOf } from '../keys.ts'
-import { type Json, nodeOf } from '../language/node.ts'
-import { type KnownEntity, telling } from '../plan.ts'
+import { type Json, nodeOf, QueryError } from '../language/node.ts'
+import type { KnownEntity } from '../plan.ts'
 import { pointerTo } from './check-record.ts'
+import type { Guess } from './guesses.ts'
 
 /** Constraints between a record and others: unique values and references (docs/decisions/0076). */
 
 interface Write {
-  readonly entity: RecordEntity
   /** The name of the record. */
   readonly key: string
   readonly before: Members | undefined
@@ -38,213 +39,224 @@ interface Write {
   readonly after: Members | null
 }
 
-/** Records that are written together. Constraints hold after the step, whatever its order is. */
-export interface Step {
-  /** The records of the step as they will be, by name; null: deleted. */
-  readonly records: ReadonlyMap<string, Members | null>
-  /** Receives each key that is looked for in an entity that the caller may not read. */
-  readonly guesses: Guess[]
+/** A write of a step that can't be made. */
+export class StepRefused extends Error {
+  readonly write: Write
+  readonly problem: Problem
+
+  constructor(write: Write, problem: Problem) {
+    super(problem.message)
+    this.write = write
+    this.problem = problem
+  }
+}
+
+/** A value that is looked for, and the first write that has it. */
+interface Wanted {
+  readonly value: unknown
+  readonly write: Write
+}
+
+/** Number of values that are looked up at a time, after which others have their turn. */
+const atATime = 1_000
+
+/**
+ * Checks writes that are made in one step against all other records. What holds after the step counts, whatever its
+ * order is.
+ * @param guesses receives each key that is looked for in an entity that the caller may not read
+ * @returns what was seen, on which the step relies
+ * @throws StepRefused with Problem 422 for a value that is taken, or that is the key of no record; 409 for a record that
+ * others reference
+ */
+export async function checkStep(
+  entities: Entities,
+  request: FastifyRequest,
+  known: KnownEntity & { readonly entity: RecordEntity },
+  writes: readonly Write[],
+  guesses: Guess[],
+): Promise<readonly Reliance[]> {
+  const { entity, entities: all } = known
+  const records = new Map(writes.map(({ key, after }) => [key, after]))
+  const relies: Reliance[] = []
+  const except = [...records.keys()]
+
+  for (const field of uniqueFields(entity)) {
+    requireDifferent(entity, field, writes)
+    const nameOf = keyOf(field)
+    const wanted = changedValues(field, nameOf, writes)
+    for await (const [row, value] of rowsWith(entity, field, wanted)) {
+      const other = keyValues(entity, row)
+      const write = wanted.get(nameOf(value))?.write
+      // Records of the step have other values from now on.
+      if (write && !records.has(recordKey(entity, other)))
+        throw new StepRefused(write, taken(entity, field, value, other))
+    }
+    relyOn(entity, field, wanted)
+  }
+  for (const reference of referencesOf(entity, all)) await requireThere(reference)
+  for (const reference of referencesTo(entity, all)) await requireUnreferenced(reference)
+  return relies
+
+  /** Relies on it that no other record is written with one of these values. */
+  function relyOn(
+    { name, source: { version } }: RecordEntity,
+    field: Field,
+    wanted: Map<string, Wanted>,
+  ): void {
+    if (wanted.size === 0) return
+    const values = [...wanted.keys()]
+    const since = { kind: 'unwritten', field, values, ...(name === entity.name && { except }) } as const
+    relies.push({ entity: name, version, since })
+  }
+
+  /** Reads the rows of key and value of the records that have one of the values. */
+  async function* rowsWith(
+    of: RecordEntity,
+    field: Field,
+    wanted: Map<string, Wanted>,
+  ): AsyncIterable<readonly [row: Members, value: unknown]> {
+    const keys = [of.key].flat().flatMap(name => of.fields.find(one => one.name === name) ?? [])
+    const columns = [field, ...keys.filter(({ name }) => name !== field.name)]
+    const values = [...wanted.values()]
+    for (let from = 0; from < values.length; from += atATime) {
+      const constants = values.slice(from, from + atATime).map(one => constantOf(of, field, one))
+      const where = oneOf(refOf(field), constants, false)
+      for await (const row of rowsOf(entities, valuesPlan(of, columns, { where }), clientOf(request)))
+        yield [row, row[field.name]]
+    }
+  }
+
+  async function requireThere({ field, to, key }: Reference): Promise<void> {
+    const nameOf = keyOf(key)
+    const wanted = changedValues(field, nameOf, writes)
+    const mayKnow = known.mayRead(to)
+    const missing = ({ value, write }: Wanted) =>
+      new StepRefused(
+        write,
+        refused(
+          field,
+          mayKnow
+            ? `The field ${quote(field.name)} of ${entity.name} references ${to.name}, which has no record ${shown(value)}.`
+            : `The field ${quote(field.name)} of ${entity.name} references records of another entity, and none has the key ${shown(value)}. Those who may read that entity know the keys.`,
+        ),
+      )
+    if (to.name === entity.name)
+      for (const [name, one] of wanted) {
+        const inStep = records.get(recordKey(entity, [one.value]))
+        if (inStep === null) throw missing(one)
+        if (inStep) wanted.delete(name)
+      }
+    if (!mayKnow) {
+      const had = new Set(
+        writes.flatMap(({ before }) => {
+          const value = valueIn(before, field.name)
+          return value === null ? [] : nameOf(value)
+        }),
+      )
+      for (const [name, { value, write }] of wanted)
+        if (!had.has(name))
+          guesses.push({ field: field.name, key: keyTextOf(entity, write.after ?? {}), value })
+    }
+    const left = new Map(wanted)
+    for await (const [, value] of rowsWith(to, key, wanted)) left.delete(nameOf(value))
+    const [first] = left.values()
+    if (first) throw missing(first)
+    if (wanted.size > 0) relies.push({ entity: to.name, version: to.source.version, since: { kind: 'kept' } })
+  }
+
+  async function requireUnreferenced({ from, field, key }: Reference): Promise<void> {
+    const nameOf = keyOf(key)
+    const own = (write: Write) => keyValues(entity, write.before ?? {})[0]
+    const deleted = writes.filter(({ after }) => after === null)
+    const wanted = new Map(deleted.map(write => [nameOf(own(write)), { value: own(write), write }]))
+    const isSelf = from.name === entity.name
+    let found: { readonly write: Write; readonly keys: string[] } | undefined
+    for await (const [row, value] of rowsWith(from, field, wanted)) {
+      const name = recordKey(from, keyValues(from, row))
+      const write = wanted.get(nameOf(value))?.write
+      const after = isSelf && records.has(name) ? valueIn(records.get(name), field.name) : value
+      if (!write || after === null || nameOf(after) !== nameOf(value)) continue
+      found ??= { write, keys: [] }
+      if (found.write === write) found.keys.push(shownKey(keyValues(from, row)))
+      if (found.keys.length > some) break
+    }
+    if (found) throw new StepRefused(found.write, referenced(from, field, found.keys, known.mayRead(from)))
+    relyOn(from, field, wanted)
+  }
 }
 
 /** @returns the value of a field; null: there is none */
 const valueIn = (record: Members | null | undefined, name: string): unknown =>
   record && Object.hasOwn(record, name) ? (record[name] ?? null) : null
 
-/**
- * Checks that the records of a step have different values in unique fields.
- * @throws Problem 422 with the key of the second record that gets a value
- */
-export function requireDifferent(entity: RecordEntity, { records }: Pick<Step, 'records'>): void {
-  for (const field of uniqueFields(entity)) {
-    const nameOf = keyOf(field)
-    const seen = new Map<string, Members>()
-    for (const record of records.values()) {
-      const value = valueIn(record, field.name)
-      if (record === null || value === null) continue
-      const other = seen.get(nameOf(value))
-      if (other)
-        throw aboutRecord(keyTextOf(entity, record), taken(entity, field, value, keyValues(entity, other)))
-      seen.set(nameOf(value), record)
-    }
+/** The values of a field that a step changes, by their names. */
+function changedValues(
+  field: Field,
+  nameOf: (value: unknown) => string,
+  writes: readonly Write[],
+): Map<string, Wanted> {
+  const wanted = new Map<string, Wanted>()
+  for (const write of writes) {
+    const [was, value] = [valueIn(write.before, field.name), valueIn(write.after, field.name)]
+    if (value === null || (was !== null && nameOf(was) === nameOf(value))) continue
+    if (!wanted.has(nameOf(value))) wanted.set(nameOf(value), { value, write })
+  }
+  return wanted
+}
+
+/** @throws StepRefused for the second record of a step that has a value */
+function requireDifferent(entity: RecordEntity, field: Field, writes: readonly Write[]): void {
+  const nameOf = keyOf(field)
+  const seen = new Map<string, Members>()
+  for (const write of writes) {
+    const value = valueIn(write.after, field.name)
+    if (write.after === null || value === null) continue
+    const other = seen.get(nameOf(value))
+    if (other) throw new StepRefused(write, taken(entity, field, value, keyValues(entity, other)))
+    seen.set(nameOf(value), write.after)
   }
 }
 
-/**
- * Checks a write against the other records of its entity, and those of entities that reference it or are referenced.
- * @param step the records that are written with it, itself included
- * @returns what was seen, on which the write relies
- * @throws Problem 422 for a value that is taken, or that is the key of no record; 409 for a record that others reference
- */
-export async function seenBy(
-  entities: Entities,
-  request: FastifyRequest,
-  known: KnownEntity,
-  { entity, key, before, after }: Write,
-  { records, guesses }: Step,
-): Promise<readonly Reliance[]> {
-  const all = known.entities
-  /** The value of a field that the write changes; null: there is none, or it stays. */
-  const changed = (field: Field) => {
-    const [was, is] = [valueIn(before, field.name), valueIn(after, field.name)]
-    const name = keyOf(field)
-    return is !== null && (was === null || name(was) !== name(is)) ? is : null
-  }
-  const relies: Reliance[] = []
-  if (after === null) {
-    const own = keyValues(entity, before ?? {})[0]
-    for (const reference of referencesTo(entity, all)) {
-      await requireUnreferenced(reference, own)
-      const { from, field } = reference
-      const since = { kind: 'unwritten', field, value: keyOf(field)(own), except: key } as const
-      relies.push({ entity: from.name, version: from.source.version, since })
-    }
-    return relies
-  }
-  for (const field of uniqueFields(entity)) {
-    const value = changed(field)
-    if (value === null) continue
-    await requireFree(field, value)
-    const since = { kind: 'unwritten', field, value: keyOf(field)(value), except: key } as const
-    relies.push({ entity: entity.name, version: entity.source.version, since })
-  }
-  for (const reference of referencesOf(entity, all)) {
-    const value = changed(reference.field)
-    if (value === null) continue
-    await requireThere(reference, value)
-    const { name, source } = reference.to
-    relies.push({ entity: name, version: source.version, since: { kind: 'kept' } })
-  }
-  return relies
+const refused = ({ name }: Field, detail: string) =>
+  new Problem('record-refused', detail, { members: { pointer: pointerTo(name) } })
 
-  /** The keys of the first records with this value. */
-  async function keysWith(of: RecordEntity, field: Field, value: unknown, limit: number) {
-    const { list: _, ...plain } = whole(field).ref
-    const compared = telling('', () =>
-      constantFor({ ...whole(field), ref: plain }, nodeOf(nodeValue(field, value)), {
-        name: of.name,
-        entity: of,
-      }),
-    )
-    const fields = [of.key].flat().flatMap(name => of.fields.find(one => one.name === name) ?? [])
-    const where = {
-      kind: 'compare',
-      field: refOf(field),
-      operator: '=',
-      value: compared,
-      negated: false,
-    } as const
-    const plan = valuesPlan(of, fields, { where })
-    const { body } = await entities.list(
-      { ...plan, page: { ...plan.page, limit } },
-      { kind: 'administrator' },
-      'json',
-      clientOf(request),
-    )
-    const pieces: Uint8Array[] = []
-    for await (const piece of body instanceof Uint8Array ? [body] : body) pieces.push(piece)
-    const text = Buffer.concat(pieces).toString()
-    const rows = parseWritten(text.startsWith('[') ? text : `[${text}]`) as Members[]
-    return rows.map(row => keyValues(of, row))
-  }
-
-  async function requireFree(field: Field, value: unknown): Promise<void> {
-    // Records of the step have other values from now on; `requireDifferent` compares those.
-    const found = await keysWith(entity, field, value, 2)
-    const other = found.find(values => !records.has(recordKey(entity, values)))
-    if (other) throw taken(entity, field, value, other)
-  }
-
-  async function requireThere({ field, to, key: its }: Reference, value: unknown): Promise<void> {
-    const inStep = to.name === entity.name ? records.get(recordKey(entity, [value])) : undefined
-    if (inStep) return
-    const mayKnow = known.mayRead(to)
-    if (!mayKnow) guesses.push({ field: field.name, value })
-    if (inStep === undefined && (await keysWith(to, its, value, 1)).length > 0) return
-    throw new Problem(
-      'record-refused',
-      mayKnow
-        ? `The field ${quote(field.name)} of ${entity.name} references ${to.name}, which has no record ${shown(value)}.`
-        : `The field ${quote(field.name)} of ${entity.name} references records of another entity, and none has the key ${shown(value)}. Those who may read that entity know the keys.`,
-      { members: { pointer: pointerTo(field.name) } },
-    )
-  }
-
-  async function requireUnreferenced({ from, field }: Reference, own: unknown): Promise<void> {
-    const isSelf = from.name === entity.name
-    const stays = (name: string) => {
-      const value = records.has(name) ? valueIn(records.get(name), field.name) : own
-      return value !== null && keyOf(field)(value) === keyOf(field)(own)
-    }
-    const found = await keysWith(from, field, own, (isSelf ? records.size : 0) + some + 1)
-    const others = isSelf ? found.filter(one => stays(recordKey(entity, one))) : found
-    if (others.length === 0) return
-    const mayKnow = known.mayRead(from)
-    const keys = others.slice(0, some).map(shownKey)
-    throw new Problem(
-      'record-referenced',
-      mayKnow
-        ? `Records of ${from.name} reference this one in ${quote(field.name)}: ${keys.join(', ')}${others.length > some ? ' and more' : ''}. Change or delete those first.`
-        : 'Records of another entity reference this one. Those who may read that entity change or delete them first.',
-      mayKnow ? { members: { referenced: { entity: from.name, field: field.name, keys } } } : {},
-    )
-  }
-}
-
-function taken(entity: RecordEntity, field: Field, value: unknown, other: readonly unknown[]): Problem {
-  return new Problem(
-    'record-refused',
+const taken = (entity: RecordEntity, field: Field, value: unknown, other: readonly unknown[]) =>
+  refused(
+    field,
     `The field ${quote(field.name)} of ${entity.name} is unique, and the record ${shownKey(other)} has the value ${shown(value)} already.`,
-    { members: { pointer: pointerTo(field.name) } },
   )
-}
-
-/** @returns the error with the key of the record that it is about, in a step of several */
-export const aboutRecord = (key: string, error: unknown): unknown =>
-  error instanceof Problem
-    ? new Problem(
-        error.code,
-        `The record ${quote(key.slice(0, 200))}: ${error.message} Nothing was changed.`,
-        { headers: error.headers, members: { ...error.members, key: key.slice(0, 500) } },
-      )
-    : error
-
-/** A value that was looked for among keys that the caller may not read. */
-interface Guess {
-  readonly field: string
-  readonly value: unknown
-}
-
-/** Maximum number of guesses that an event names. */
-const maxGuesses = 30
-
-/**
- * Records guesses that no written record shows, so that an administrator sees them (R14).
- * @param object a record that they were made for
- */
-export async function recordGuesses(
-  trail: Pick<Trail, 'record'>,
-  request: FastifyRequest,
-  object: string,
-  guesses: readonly Guess[],
-): Promise<void> {
-  if (guesses.length === 0) return
-  const named = Map.groupBy(guesses.slice(0, maxGuesses), ({ field }) => field)
-  const after = [...named].map(([field, some]) => [field, some.map(({ value }) => shown(value))] as const)
-  await trail.record({
-    ...eventOf(request.caller, request, { event: 'record.change', outcome: 'failure', object }),
-    ...(guesses.length > 1 && { count: guesses.length }),
-    changes: { before: null, after: Object.fromEntries(after) },
-  })
-}
 
 /** Number of referencing records that a refusal names. */
 const some = 10
+
+const referenced = ({ name }: RecordEntity, field: Field, keys: readonly string[], mayKnow: boolean) =>
+  new Problem(
+    'record-referenced',
+    mayKnow
+      ? `Records of ${name} reference this one in ${quote(field.name)}: ${keys.slice(0, some).join(', ')}${keys.length > some ? ' and more' : ''}. Change or delete those first.`
+      : 'Records of another entity reference this one. Those who may read that entity change or delete them first.',
+    mayKnow
+      ? { members: { referenced: { entity: name, field: field.name, keys: keys.slice(0, some) } } }
+      : {},
+  )
 
 const shownKey = (values: readonly unknown[]) =>
   values
     .map(value => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join()
     .slice(0, 200)
+
+/** A wanted value as a constant of a query. @throws StepRefused for one that no query takes, such as a very long number */
+function constantOf(of: RecordEntity, field: Field, { value, write }: Wanted): Constant {
+  const { list: _, ...plain } = whole(field).ref
+  try {
+    const node = nodeOf(nodeValue(field, value))
+    return constantFor({ ...whole(field), ref: plain }, node, { name: of.name, entity: of })
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error
+    throw new StepRefused(write, refused(field, error.message))
+  }
+}
 
 /** A value as a constant of a query. A field of text holds other values, too, which are compared as text. */
 function nodeValue({ type }: Pick<Entity['fields'][number], 'type'>, value: unknown): Json {

@@ -20,8 +20,9 @@ import { keyPlan, objectOf, segmentsOf } from '../keys.ts'
 import { knownTo, writable } from '../readable.ts'
 import { type Change, changed, changeIn, changesBetween, jsonPatch, mergePatch } from './change.ts'
 import { checkedJson, maxRecord } from './check-record.ts'
+import { type Guess, recordGuesses } from './guesses.ts'
 import { isWrittenSo } from './json-patch.ts'
-import { recordGuesses, type Step, seenBy } from './other-records.ts'
+import { checkStep, StepRefused } from './other-records.ts'
 import { createTurns } from './turns.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
@@ -138,12 +139,14 @@ export function recordRoutes(
     if (isSame) return { json: before ?? null, isNew: false }
     const after = json === null ? null : (made as Members)
     const object = objectOf(entity, earlier ?? (made as Members))
-    const step: Step = { records: new Map([[named, after]]), guesses: [] }
-    const parts = { entity, key: named, before: earlier, after }
-    const relies = await seenBy(entities, request, known, parts, step).catch(async error => {
-      await recordGuesses(trail, request, object, step.guesses)
-      throw error
-    })
+    const guesses: Guess[] = []
+    const step = [{ key: named, before: earlier, after }]
+    const relies = await checkStep(entities, request, { ...known, entity }, step, guesses).catch(
+      async error => {
+        await recordGuesses(trail, request, object, guesses)
+        throw error instanceof StepRefused ? error.problem : error
+      },
+    )
     const isWritten = await entities.writeRecord(
       {
         ...{ entity, key: named, before: seq, json, relies },

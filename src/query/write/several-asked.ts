@@ -40,6 +40,9 @@ export interface Write {
   readonly tag: string | null | undefined
 }
 
+export const everyRecord =
+  'A condition that all records meet, such as ["null?", "key", false], changes all of them.'
+
 /** Texts that some lists take as no query (Q24). */
 const isNone = /^\s*(null\s*|\[\s*\]\s*)?$/
 
@@ -64,7 +67,7 @@ export function askedBy(request: FastifyRequest): Asked {
   if (query === undefined)
     throw badQuery(
       given.query ?? '',
-      'The parameter query is missing: it says which records are changed, as in ["=", "field", "value"]. A condition that all records meet, such as ["null?", "key", false], changes all of them.',
+      `The parameter query is missing: it says which records are changed, as in ["=", "field", "value"]. ${everyRecord}`,
     )
   return { ...common, query, change: changeIn(request), writes: [] }
 }

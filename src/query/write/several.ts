@@ -9,20 +9,23 @@ import { Problem } from '../../http/problems.ts'
 import { type Client, Overloaded } from '../../lib/fair-queue.ts'
 import { type Members, parseWritten } from '../../lib/json.ts'
 import { viewerOf } from '../../model/caller.ts'
+import type { Entity } from '../../model/entities.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import type { Trail } from '../../storage/trail.ts'
 import { recordTag } from '../entity-tag.ts'
 import { keyPlan, keyTextOf } from '../keys.ts'
 import { parseAsked } from '../parse.ts'
-import { type KnownEntity, planOf } from '../plan.ts'
+import { type Known, type KnownEntity, planOf } from '../plan.ts'
 import { knownTo, writable } from '../readable.ts'
 import { type Change, changeMade, jsonPatch, type Made, mergePatch, type Target } from './change.ts'
-import { aboutRecord, recordGuesses, requireDifferent, type Step, seenBy } from './other-records.ts'
+import { type Guess, recordGuesses } from './guesses.ts'
+import { checkStep, StepRefused } from './other-records.ts'
 import {
   type Asked,
   askedBy,
   badQuery,
+  everyRecord,
   maxBytes,
   maxTogether,
   records,
@@ -139,6 +142,8 @@ export function severalRoutes(app: FastifyInstance, { entities, limits, trail }:
         query,
         'Records are changed whole and all together: give a condition, and no columns, groups or limits.',
       )
+    if (planOf(asked, withoutDefault(isAst ? known : { ...known, entity: null }, entity)).where === null)
+      throw badQuery(query, `The query has no condition, and would mean all records. ${everyRecord}`)
     const page = { order: [], offset: 0, limit: maxTogether + 1, total: false }
     const client = clientOf(request)
     const { body } = await entities.list({ ...plan, page }, viewerOf(request.caller), 'ndjson', client)
@@ -187,7 +192,7 @@ export function severalRoutes(app: FastifyInstance, { entities, limits, trail }:
   ): Promise<readonly Made[]> {
     const { entity } = known
     const all: Made[] = []
-    const records = new Map<string, Members | null>()
+    const writes: StepWrite[] = []
     let bytes = 0
     for (const [at, target] of targets.entries()) {
       if (at % atATime === 0) await turn()
@@ -196,46 +201,61 @@ export function severalRoutes(app: FastifyInstance, { entities, limits, trail }:
         if (made === undefined) continue
         bytes += (made.after ?? '').length + (made.before ?? '').length
         if (bytes > 2 * maxBytes) throw tooMany('The records are larger than 16 MiB')
-        records.set(made.write.key, membersOf(made.after) ?? null)
+        writes.push({
+          key: made.write.key,
+          before: membersOf(made.before),
+          after: membersOf(made.after) ?? null,
+        })
         all.push(made)
       } catch (error) {
         throw aboutRecord(keyTextOfTarget(entity, target), error)
       }
     }
-    requireDifferent(entity, { records })
-    return await held(known, all, { records, guesses: [] }, request, isDryRun)
+    return await held(known, all, writes, request, isDryRun)
   }
 
   /** Checks the records of a step against all others. @returns them with the states that they rely on */
   async function held(
     known: KnownEntity & { readonly entity: RecordEntity },
     all: readonly Made[],
-    step: Step,
+    writes: readonly StepWrite[],
     request: FastifyRequest,
     isDryRun: boolean,
   ): Promise<readonly Made[]> {
-    const { entity } = known
-    const checked: Made[] = []
-    const tell = async (made: Made) => {
-      await recordGuesses(trail, request, made.object, step.guesses)
+    const [first, ...others] = all
+    if (!first) return all
+    const guesses: Guess[] = []
+    try {
+      const relies = await checkStep(entities, request, known, writes, guesses)
+      if (isDryRun) await recordGuesses(trail, request, first.object, guesses)
+      // The step is written whole or not at all, so that one of the writes relies on it for all.
+      return [{ ...first, write: { ...first.write, relies } }, ...others]
+    } catch (error) {
+      if (!(error instanceof StepRefused)) throw error
+      const of = all.find(({ write }) => write.key === error.write.key) ?? first
+      await recordGuesses(trail, request, of.object, guesses)
+      throw aboutRecord(of.key, error.problem)
     }
-    for (const [at, made] of all.entries()) {
-      if (at % atATime === 0) await turn()
-      const { key } = made.write
-      const parts = { entity, key, before: membersOf(made.before), after: step.records.get(key) ?? null }
-      try {
-        const relies = await seenBy(entities, request, known, parts, step)
-        checked.push({ ...made, write: { ...made.write, relies } })
-      } catch (error) {
-        await tell(made)
-        throw aboutRecord(made.key, error)
-      }
-    }
-    const [first] = all
-    if (isDryRun && first) await tell(first)
-    return checked
   }
 }
+
+/** @returns the error with the key of the record that it is about */
+const aboutRecord = (key: string, error: unknown): unknown =>
+  error instanceof Problem
+    ? new Problem(
+        error.code,
+        `The record ${quote(key.slice(0, 200))}: ${error.message} Nothing was changed.`,
+        { headers: error.headers, members: { ...error.members, key: key.slice(0, 500) } },
+      )
+    : error
+
+/** The entities without the default condition of one, which is no condition of a query's own. */
+function withoutDefault<K extends Known>(known: K, { defaultCondition: _, ...entity }: Entity): K {
+  const entities = new Map([...known.entities, [entity.name, entity]])
+  return { ...known, entities, entity: known.entity && entity }
+}
+
+type StepWrite = Parameters<typeof checkStep>[3][number]
 
 const membersOf = (json: string | null | undefined): Members | undefined =>
   typeof json === 'string' ? (parseWritten(json) as Members) : undefined

@@ -169,17 +169,18 @@ export function* allHold(relies: readonly Reliance[]): Read<boolean> {
         return false
       continue
     }
-    const { field, value, except = '' } = since
-    const written = yield* rows<{ json: string }>(
-      'SELECT json FROM record_change WHERE entity = $1 AND seq > $2 AND key <> $3 AND json IS NOT NULL',
-      ...[entity, seq, except],
+    const { field } = since
+    const written = yield* rows<{ key: string; json: string }>(
+      'SELECT key, json FROM record_change WHERE entity = $1 AND seq > $2 AND json IS NOT NULL',
+      ...[entity, seq],
     )
     if (!field && written.length > 0) return false
-    if (!field) continue
-    const { key } = orderOf(field)
-    for (const { json } of written) {
+    if (!field || written.length === 0) continue
+    const [values, except] = [new Set(since.values), new Set(since.except)]
+    const { key: nameOf } = orderOf(field)
+    for (const { key, json } of written) {
       const its = (parseWritten(json) as Readonly<Record<string, unknown>>)[field.name] ?? null
-      if (its !== null && key(its) === value) return false
+      if (its !== null && !except.has(key) && values.has(nameOf(its))) return false
     }
   }
   return true
