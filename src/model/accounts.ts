@@ -20,6 +20,16 @@ export interface Eperson {
   readonly profile: Profile
 }
 
+/** Facts about an account that administrators see in lists. */
+export interface Standing {
+  readonly uuid: string
+  /** True for administrators, directly or through groups. */
+  readonly administrator: boolean
+  readonly hasPassword: boolean
+  /** The kinds of second factors that are enrolled. */
+  readonly factors: readonly ('passkey' | 'totp')[]
+}
+
 /** The profile field that is `true` once an eperson has accepted the end user agreement. */
 export const agreementField = 'dspace.agreements.end-user'
 

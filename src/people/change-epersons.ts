@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { passwordFault } from '../authn/password-rules.ts'
+import type { Passwords } from '../authn/passwords.ts'
 import { changes, jsonOf, openRightTo } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
@@ -8,6 +10,7 @@ import { jsonObject } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireCaller } from '../http/require-caller.ts'
 import { epersonBody } from '../http/resources/people.ts'
+import type { Client } from '../lib/fair-queue.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
 import type { People } from '../storage/people.ts'
@@ -19,6 +22,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 interface Parts {
   readonly people: People
   readonly addresses: Addresses
+  readonly passwords: Passwords
   readonly asksAgreement: boolean
   /** Undefined if the service sends no mail. */
   readonly registrations: Registrations | undefined
@@ -36,7 +40,7 @@ export const known = () =>
 /** `POST /api/eperson/epersons` and `DELETE …/{uuid}`, for administrators (M1, M3). */
 export function changeEpersonRoutes(
   app: FastifyInstance,
-  { people, addresses, asksAgreement, registrations }: Parts,
+  { people, addresses, passwords, asksAgreement, registrations }: Parts,
 ): void {
   const path = '/eperson/epersons'
   // The body of others is never parsed.
@@ -55,12 +59,23 @@ export function changeEpersonRoutes(
         return created(reply, await register(request, registrations, token))
       const caller = requireAdministrator(request.caller, 'add epersons')
       const event = eventOf(caller, request, { event: 'eperson.add', outcome: 'success' })
-      const person = { ...newPerson(jsonObject(request)), passwordHash: null }
-      const added = await people.createEperson(person, event)
+      const { password, ...body } = jsonObject(request)
+      const person = newPerson(body)
+      const passwordHash = await hashOf(password, person.email, clientOf(request))
+      const added = await people.createEperson({ ...person, passwordHash }, event)
       if (added === 'exists') throw known()
       return created(reply, added)
     },
   )
+
+  /** Hashes the password of a new account before there is one, so that a refusal leaves nothing (M1). */
+  async function hashOf(given: unknown, email: string, client: Client): Promise<string | null> {
+    if (given === undefined || given === null) return null
+    const password = passwordIn('password', given, 'The body')
+    const fault = await passwordFault(password, email)
+    if (fault !== undefined) throw new Problem('password-refused', `The password ${fault}.`)
+    return passwords.hash(password, client)
+  }
 
   const created = (reply: FastifyReply, eperson: Eperson) =>
     reply

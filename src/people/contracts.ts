@@ -43,7 +43,7 @@ const NewEperson = Type.Object(
     requireCertificate: Type.Optional(orNull(Type.Boolean({ const: false }))),
     netid: Type.Optional(Type.Null()),
     metadata: Type.Optional(orNull(Values)),
-    password: Type.Optional(Type.String({ description: 'Only with the token of a mail.' })),
+    password: Type.Optional(orNull(Type.String({ description: 'Required with the token of a mail.' }))),
   },
   { $id: 'NewEperson' },
 )

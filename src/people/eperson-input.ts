@@ -38,8 +38,6 @@ export function newPerson(body: Readonly<Record<string, unknown>>): DescribedPer
   const fault = (why: string) => new Problem('change-refused', why)
   refuseCertificate(body.requireCertificate ?? false, fault)
   refuseNetId(body.netid, fault)
-  if (body.password !== undefined && body.password !== null)
-    throw fault('The body can’t have a password; set it afterwards, by PATCH.')
   const values = metadataOf(body.metadata, epersonFields)
   return {
     email: emailOf(body.email, fault),

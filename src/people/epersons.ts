@@ -9,6 +9,7 @@ import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireCaller } from '../http/require-caller.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
+import type { EpersonBody } from '../http/resources/schemas.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
@@ -53,7 +54,8 @@ export function epersonRoutes(
   async function page(request: FastifyRequest, search: EpersonSearch, self: string) {
     const asked = readPage(request.query as Query)
     const { rows, total } = await people.findEpersons(search, windowOf(asked), clientOf(request))
-    return halPart('epersons', rows.map(bodyOf), total, asked, self)
+    const bodies = await listedBodies(people, rows, bodyOf)
+    return halPart('epersons', bodies, total, asked, self)
   }
 
   routesOf(app).get(path, route('listEpersons', reads('administrator', 'people')), async request => {
@@ -106,6 +108,21 @@ export function epersonRoutes(
       return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
     },
   )
+}
+
+/** Bodies for a list that only administrators read, with facts about each account (S4). */
+export async function listedBodies(
+  people: People,
+  rows: readonly Eperson[],
+  bodyOf: (one: Eperson) => EpersonBody,
+): Promise<readonly EpersonBody[]> {
+  const standings = new Map(
+    (await people.standings(rows.map(({ uuid }) => uuid))).map(({ uuid, factors, ...one }) => [
+      uuid,
+      { ...one, factors: [...factors] },
+    ]),
+  )
+  return rows.map(one => ({ ...bodyOf(one), ...standings.get(one.uuid) }))
 }
 
 /** Reads the parameter `group`. @throws Problem 400 for a value that isn't a UUID */

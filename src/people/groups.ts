@@ -10,11 +10,11 @@ import { Problem } from '../http/problems.ts'
 import { requireCaller } from '../http/require-caller.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
-import type { Group } from '../model/accounts.ts'
+import type { Eperson, Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
 import { openGroup, withOpenGroups } from '../model/readers.ts'
 import type { GroupSearch, People } from '../storage/people.ts'
-import { groupParameter, searchText } from './epersons.ts'
+import { groupParameter, listedBodies, searchText } from './epersons.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -106,7 +106,8 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
       const asked = readPage(request.query as Query)
       const members = { text: '', membership: { group: uuid, is: true } }
       const { rows, total } = await people.findEpersons(members, windowOf(asked), clientOf(request))
-      const bodies = rows.map(one => epersonBody(one, addresses, asksAgreement))
+      const bodyOf = (one: Eperson) => epersonBody(one, addresses, asksAgreement)
+      const bodies = await listedBodies(people, rows, bodyOf)
       return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
     },
   )

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
-import type { Eperson, Group, GroupDetails, KeptSession, Profile } from '../model/accounts.ts'
+import type { Eperson, Group, GroupDetails, KeptSession, Profile, Standing } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Part, Window } from './window.ts'
 
@@ -17,6 +17,8 @@ export interface People {
   credentials(email: string): Awaitable<Credentials | undefined>
   /** A page of the epersons that a search finds, by e-mail address. */
   findEpersons(search: EpersonSearch, window: Window, client: Client): Awaitable<Part<Eperson>>
+  /** Facts about the accounts of these epersons, in any order. */
+  standings(uuids: readonly string[]): Awaitable<readonly Standing[]>
   /** All epersons, for commands. No request reads them. */
   listEpersons(): Awaitable<readonly ListedEperson[]>
   listGroups(): Awaitable<readonly ListedGroup[]>

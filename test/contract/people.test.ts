@@ -100,6 +100,39 @@ test('M1 an administrator adds an eperson as DSpace’s clients write one, and i
   )
 })
 
+test('M1 a new eperson has the password that came with them, and logs in with it', async t => {
+  const { service, admin } = await started(t)
+  const password = 'quite a secret'
+  const added = await bodyWith(await postJson(admin, epersonsPath, { email: 'eva@intranet', password }), 201)
+  assert.equal(added.email, 'eva@intranet', 'an address of a local network is one')
+  assert.equal((await service.client().tryLogin('eva@intranet', password)).status, 200)
+  assert.equal(JSON.stringify(await eventsOf(admin, 'eperson.add')).includes(password), false)
+})
+
+/** A page of epersons. */
+interface Page {
+  readonly _embedded: { readonly epersons: readonly Readonly<Record<string, unknown>>[] }
+}
+
+test('S4 lists for administrators say who is one, which factors there are, and who has no password', async t => {
+  const { admin, ruth, ruthId, at } = await started(t)
+  await postJson(admin, epersonsPath, { email: 'eva@example.org' })
+  const body = await bodyWith(await admin.get(`${epersonsPath}/search/byMetadata?query=`), 200)
+  const standings = (body as unknown as Page)._embedded.epersons.map(
+    ({ email, administrator, hasPassword, factors }) => [email, administrator, hasPassword, factors],
+  )
+  assert.deepEqual(standings, [
+    ['admin@example.org', true, true, []],
+    ['eva@example.org', false, false, []],
+    ['ruth@example.org', false, true, []],
+  ])
+  const own = await bodyWith(await ruth.get(at(ruthId)), 200)
+  assert.deepEqual(
+    ['administrator', 'hasPassword', 'factors'].filter(name => Object.hasOwn(own, name)),
+    [],
+  )
+})
+
 test('M1 what is wrong about a new eperson is refused, and nothing is added', async t => {
   const { service, admin, ruth } = await started(t)
   const before = (await service.storage.people.listEpersons()).length
@@ -112,7 +145,6 @@ test('M1 what is wrong about a new eperson is refused, and nothing is added', as
     { email: 'a@b', canLogIn: 'maybe' },
     { email: 'a@b', requireCertificate: true },
     { email: 'a@b', netid: 'ruth' },
-    { email: 'a@b', password: 'quite a secret' },
     { email: 'a@b', metadata: [] },
     { email: 'a@b', metadata: { 'dc.title': value('x') } },
     { email: 'a@b', metadata: { 'eperson.firstname': [{ value: 1 }] } },
@@ -123,6 +155,18 @@ test('M1 what is wrong about a new eperson is refused, and nothing is added', as
     { email: 'a@b', metadata: JSON.parse('{"__proto__":[{"value":"x"}]}') },
   ])
     await assertProblem(await postJson(admin, epersonsPath, wrong), 422, 'change-refused')
+  for (const password of ['short', 'password1', 'eva@example.org', 'x'.repeat(5_001)])
+    await assertProblem(
+      await postJson(admin, epersonsPath, { email: 'eva@example.org', password }),
+      422,
+      'password-refused',
+    )
+  for (const password of [1, {}, '\uD800 a lone surrogate'])
+    await assertProblem(
+      await postJson(admin, epersonsPath, { email: 'eva@example.org', password }),
+      422,
+      'patch-refused',
+    )
   await assertProblem(await postJson(admin, epersonsPath, '{'), 400, 'bad-request')
   await assertProblem(await postJson(admin, epersonsPath, '[]'), 400, 'bad-request')
   await assertProblem(

@@ -55,6 +55,36 @@ const codeOf = ({ id }: StoredFactor, step: number, secret: Uint8Array | null = 
   { id, step, secret },
 ]
 
+test('S4 the standing of an account has its factors, its password, and whether a group makes it an administrator', async storage => {
+  const { people, factors } = storage
+  const { eperson } = await withFactor(storage)
+  await factors.add(passkeyOf(eperson), null, null, added)
+  await factors.add(passkeyOf(eperson), null, null, added)
+  const other = { email: `${randomUUID()}@example.org`, firstName: null, lastName: null }
+  const nested = await people.createEperson(
+    { ...other, enabled: true, profile: {}, passwordHash: null },
+    added,
+  )
+  assert.ok(nested !== 'exists')
+  const [administrators, staff] = await people.ensureGroups(['Administrator', 'Staff'])
+  assert.ok(administrators && staff)
+  const include = (is: boolean) => people.setSubgroup(is, administrators.uuid, staff.uuid, added)
+  await people.join('Staff', other.email, added)
+  await include(true)
+  const standings = async () => {
+    const found = await people.standings([eperson, nested.uuid, randomUUID()])
+    return new Map(found.map(({ uuid, ...one }) => [uuid, one]))
+  }
+  const first = { administrator: false, hasPassword: true, factors: ['passkey', 'totp'] }
+  const second = { administrator: true, hasPassword: false, factors: [] }
+  const both = new Map<string, object>([
+    [eperson, first],
+    [nested.uuid, second],
+  ])
+  assert.deepEqual(await standings(), both)
+  assert.deepEqual(await people.standings([]), [])
+})
+
 test('L12 of requests at once with one code, one gets in, and the counter never goes back', async storage => {
   const { factors } = storage
   const { eperson, factor } = await withFactor(storage)

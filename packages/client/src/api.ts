@@ -401,6 +401,9 @@ export interface Schemas {
     readonly requireCertificate: false
     readonly netid: null
     readonly metadata: Schemas['Metadata']
+    readonly administrator?: boolean
+    readonly hasPassword?: boolean
+    readonly factors?: readonly ('passkey' | 'totp')[]
     readonly type: 'eperson'
     readonly _links: {
       readonly groups: Schemas['Link']
@@ -1066,7 +1069,7 @@ export interface Schemas {
     readonly requireCertificate?: (false | null)
     readonly netid?: null
     readonly metadata?: ({ readonly [name: string]: unknown } | null)
-    readonly password?: string
+    readonly password?: (string | null)
   }
   readonly NewFactor: {
     readonly id: string

@@ -48,6 +48,11 @@ export const Eperson = named(
     requireCertificate: always(false),
     netid: Type.Null(),
     metadata: Metadata,
+    administrator: Type.Optional(
+      Type.Boolean({ description: 'In lists, which only administrators read; so are the next two.' }),
+    ),
+    hasPassword: Type.Optional(flag),
+    factors: Type.Optional(Type.Array(oneOf('passkey', 'totp'))),
     type: always('eperson'),
     _links: links('groups', 'self'),
     _embedded: embeds('groups'),

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { differences } from '../../lib/differences.ts'
 import {
+  administratorGroup,
   type Eperson,
   emailKey,
   type Group,
@@ -9,11 +10,13 @@ import {
   nameKey,
   type Profile,
   readProfile,
+  type Standing,
 } from '../../model/accounts.ts'
 import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import { readReaders } from '../../model/readers.ts'
 import type { EpersonChange, GroupUse, NewGroup, NewPerson } from '../people.ts'
 import { type EntityRow, toEntity } from './entity-rows.ts'
+import { mine } from './group-tree.ts'
 import { type Change, insert, nextStamp, now, type Read, record, row, rows, run } from './statements.ts'
 
 /**
@@ -42,6 +45,34 @@ export const toEperson = (row: EpersonRow): Eperson => ({
   enabled: row.enabled === 1,
   profile: readProfile(row.profile),
 })
+
+/** 1 if there is such a row, on both engines. */
+const exists = (select: string) => `CAST(EXISTS (${select}) AS INTEGER)`
+
+/** Facts about accounts, for lists that administrators read. */
+export function* standings(uuids: readonly string[]): Read<readonly Standing[]> {
+  const found = yield* rows<{
+    readonly uuid: string
+    readonly administrator: number
+    readonly has_password: number
+    readonly totp: number
+    readonly passkey: number
+  }>(
+    `SELECT uuid, ${exists(`${mine('eperson.uuid')} SELECT 1 FROM mine WHERE id = $2`)} AS administrator,
+       CASE WHEN password_hash IS NULL THEN 0 ELSE 1 END AS has_password,
+       ${exists("SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid AND f.kind = 'totp'")} AS totp,
+       ${exists("SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid AND f.kind = 'passkey'")} AS passkey
+     FROM eperson WHERE uuid = ANY($1)`,
+    uuids,
+    (yield* groupNamed(administratorGroup))?.uuid ?? '',
+  )
+  return found.map(({ uuid, administrator, has_password, totp, passkey }) => ({
+    uuid,
+    administrator: administrator === 1,
+    hasPassword: has_password === 1,
+    factors: [...(passkey === 1 ? ['passkey' as const] : []), ...(totp === 1 ? ['totp' as const] : [])],
+  }))
+}
 
 /** The columns that an administrator may change. */
 export const epersonValues = ({ email, firstName, lastName, enabled, profile }: Omit<Eperson, 'uuid'>) => ({

@@ -27,6 +27,7 @@ import {
   isSame,
   lockEperson,
   lockEpersonAt,
+  standings,
   toEperson,
 } from './people-rows.ts'
 import { dropReader } from './reader-changes.ts'
@@ -83,6 +84,7 @@ export const epersons = {
       )
       return found.map(one => ({ ...toEperson(one), groups: JSON.parse(one.groups) as string[] }))
     },
+    standings,
     *canRemoveEperson(uuid) {
       return (yield* epersonWith(uuid)) !== undefined && (yield* hasAdministrator(uuid))
     },
