@@ -721,8 +721,10 @@ export const administration: Administration = {
   'people.none': 'Niemand gefunden',
   'people.none.help': 'Gesucht wird der Text in Namen und Adressen, so wie er eingegeben ist.',
   'people.added': '{name} hat jetzt ein Konto.',
-  'people.added.no-password':
-    'Das Konto ist da, aber das Passwort wurde nicht angenommen. Setzen Sie ein anderes.',
+  'people.password.refused':
+    'Dieses Passwort wird als eines der ersten geraten, oder es ist die E-Mail-Adresse. Es gibt noch kein Konto.',
+  'people.local':
+    '„{domain}“ hat keinen Punkt, Post kommt dort also kaum an. Drücken Sie den Knopf noch einmal, wenn diese Adresse gemeint ist.',
   'people.password.hint':
     'Leer: noch kein Passwort, eine Anmeldung gelingt also nur über Einmalanmeldung. Es kann später gesetzt werden.',
   'person.title': 'Person',
@@ -732,6 +734,10 @@ export const administration: Administration = {
   'person.last': 'Nachname',
   'person.password': 'Passwort',
   'person.state': 'Anmeldung',
+  'person.standing': 'Konto',
+  'person.administrator': 'Verwaltung',
+  'person.has.totp': 'Code einer App',
+  'person.has.passkey': 'Passkey',
   'person.enabled': 'aktiv',
   'person.disabled': 'gesperrt',
   'person.may-log-in': 'Konto freigeben',
@@ -740,7 +746,8 @@ export const administration: Administration = {
   'person.set-password': 'Passwort setzen',
   'person.set-password.help': '{name} wird überall abgemeldet. Das bisherige Passwort wird nicht gebraucht.',
   'person.password.new': 'Neues Passwort',
-  'person.password.rules': 'Mindestens 8 Zeichen, und keines, das jeder kennt.',
+  'person.password.rules':
+    'Mindestens 8 Zeichen, keines der häufigen Passwörter und nicht die E-Mail-Adresse.',
   'person.password.set': '{name} hat ein neues Passwort.',
   'person.log-out': 'Überall abmelden',
   'person.log-out.help':

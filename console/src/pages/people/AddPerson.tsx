@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { CarrelProblem } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Check } from '../../parts/Check.tsx'
@@ -9,7 +10,7 @@ import { useWork } from '../../parts/load.ts'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
-import { addPerson, personPath, setPassword } from './people.ts'
+import { addPerson, personPath, useLocalWarning } from './people.ts'
 
 /** A form for a new account, with or without a password. */
 export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.Element {
@@ -22,27 +23,18 @@ export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.El
   })
   const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
   const work = useWork(async () => {
-    const { password, ...person } = values
-    const { uuid } = await addPerson({ ...person, email: person.email.trim() })
-    // The account exists even if setting the password fails, so its page opens in both cases.
-    const isSet =
-      password === '' ||
-      (await setPassword(uuid, password).then(
-        () => true,
-        () => false,
-      ))
-    toast(
-      isSet ? a('people.added', { name: values.email }) : a('people.added.no-password'),
-      isSet ? 'good' : 'bad',
-    )
+    const { uuid } = await addPerson({ ...values, email: values.email.trim() })
+    toast(a('people.added', { name: values.email }))
     onClose()
     go(personPath(uuid))
   })
+  const { submit, fault } = useLocalWarning(values.email, work.run)
+  const isRefused = work.problem instanceof CarrelProblem && work.problem.code === 'password-refused'
   return (
     <Dialog
       title={a('people.add')}
       onClose={onClose}
-      onSubmit={work.run}
+      onSubmit={submit}
       footer={
         <>
           <button type="button" class="button" onClick={onClose}>
@@ -54,7 +46,7 @@ export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.El
         </>
       }
     >
-      <Field label={a('person.email')}>
+      <Field label={a('person.email')} fault={fault}>
         <input
           type="email"
           required
@@ -77,9 +69,14 @@ export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.El
           onInput={event => set({ lastName: event.currentTarget.value })}
         />
       </Field>
-      <Field label={a('person.password')} hint={a('people.password.hint')}>
+      <Field
+        label={a('person.password')}
+        hint={`${a('person.password.rules')} ${a('people.password.hint')}`}
+        fault={isRefused ? a('people.password.refused') : undefined}
+      >
         <input
           type="password"
+          minLength={8}
           autoComplete="new-password"
           value={values.password}
           onInput={event => set({ password: event.currentTarget.value })}
@@ -88,7 +85,7 @@ export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.El
       <Check checked={values.canLogIn} onChange={isChecked => set({ canLogIn: isChecked })}>
         {a('person.may-log-in')}
       </Check>
-      <ProblemNotice problem={work.problem} />
+      {!isRefused && <ProblemNotice problem={work.problem} />}
     </Dialog>
   )
 }

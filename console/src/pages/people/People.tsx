@@ -24,6 +24,21 @@ const columns = (): readonly Column<Person>[] => [
   },
   { id: 'email', label: a('person.email'), cell: ({ email }) => <bdi>{email}</bdi> },
   { id: 'state', label: a('person.state'), cell: person => <LoginState person={person} /> },
+  {
+    id: 'standing',
+    label: a('person.standing'),
+    cell: ({ administrator, hasPassword, factors = [] }) => (
+      <span class="row">
+        {administrator && <span class="tag warn">{a('person.administrator')}</span>}
+        {factors.map(kind => (
+          <span key={kind} class="tag good">
+            {a(`person.has.${kind}`)}
+          </span>
+        ))}
+        {hasPassword === false && <span class="tag">{a('person.no-password')}</span>}
+      </span>
+    ),
+  },
 ]
 
 export const LoginState = ({ person: { canLogIn } }: { readonly person: Person }): JSX.Element => (

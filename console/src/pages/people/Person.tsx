@@ -26,6 +26,7 @@ import {
   type Person,
   textOf,
   tokensOf,
+  useLocalWarning,
 } from './people.ts'
 import { RevokeToken } from './RevokeToken.tsx'
 
@@ -94,8 +95,9 @@ function Profile({
     toast(a('saved'))
     onChange()
   })
+  const { submit, fault } = useLocalWarning(values.email, work.run, person.email)
   const input = (name: keyof typeof values, label: string, type: 'text' | 'email' = 'text') => (
-    <Field label={label}>
+    <Field label={label} fault={type === 'email' ? fault : undefined}>
       <input
         type={type as 'email'}
         required={type === 'email'}
@@ -110,7 +112,7 @@ function Profile({
       class="stack form"
       onSubmit={event => {
         event.preventDefault()
-        if (!isSame) work.run()
+        if (!isSame) submit()
       }}
     >
       <div class="fields">

@@ -1,6 +1,8 @@
 import type { Schemas } from '@carrel/client'
+import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { loadPage, pathOf } from '../../entities.ts'
+import { a } from '../../i18n/admin.ts'
 
 /** An eperson as the REST endpoints return it. */
 export type Person = Schemas['Eperson']
@@ -36,6 +38,22 @@ export interface NewPerson {
   readonly firstName: string
   readonly lastName: string
   readonly canLogIn: boolean
+  /** Empty: none. */
+  readonly password: string
+}
+
+/**
+ * Warns of an address whose domain has no dot, which is taken for a typing error. Accounts of a local network have
+ * such ones, so the second time it is meant.
+ * @param known the address that the account has already
+ */
+export function useLocalWarning(email: string, run: () => void, known?: string) {
+  const [warned, setWarned] = useState<string>()
+  const isDoubtful = email !== known && warned !== email && !/@.+\../.test(email.trim())
+  return {
+    submit: () => (isDoubtful ? setWarned(email) : run()),
+    fault: warned === email ? a('people.local', { domain: email.trim().replace(/.*@/, '') }) : undefined,
+  }
 }
 
 const metadataFor = (values: Readonly<Record<string, string>>) =>
@@ -43,17 +61,21 @@ const metadataFor = (values: Readonly<Record<string, string>>) =>
     Object.entries(values).flatMap(([field, value]) => (value === '' ? [] : [[field, [{ value }]]])),
   )
 
-export const addPerson = ({ email, firstName, lastName, canLogIn }: NewPerson): Promise<Person> =>
+export const addPerson = ({ email, firstName, lastName, canLogIn, password }: NewPerson): Promise<Person> =>
   service.value.post<Person>(people, {
     json: {
       email,
       canLogIn,
+      ...(password === '' ? {} : { password }),
       metadata: metadataFor({ 'eperson.firstname': firstName, 'eperson.lastname': lastName }),
     },
   })
 
 /** Sends only the values that changed. */
-export function changePerson(before: Person, after: Omit<NewPerson, 'canLogIn'>): Promise<unknown> {
+export function changePerson(
+  before: Person,
+  after: Omit<NewPerson, 'canLogIn' | 'password'>,
+): Promise<unknown> {
   const fields = { 'eperson.firstname': after.firstName, 'eperson.lastname': after.lastName }
   const operations: object[] = Object.entries(fields).flatMap(([field, value]) => {
     const known = textOf(before.metadata, field)
