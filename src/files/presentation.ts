@@ -26,6 +26,13 @@ const inlineTypes: ReadonlySet<string> = new Set([
   ...['video/mp4', 'video/webm', 'video/ogg', 'application/pdf', 'text/plain', 'text/csv'],
 ])
 
+/**
+ * True for style sheets and types that browsers take for JavaScript (WHATWG MIME Sniffing §4.6). Sent as another
+ * type, with `nosniff`, they run neither as a script nor as a worker in a page of the service's origin, whose
+ * policy allows its own scripts: a policy with paths would have to know the public origin.
+ */
+const isCode = (type: string) => /^(text|application)\/(css|(x-)?(ecma|java|j|live)script[\d.]*)$/.test(type)
+
 export function presentation({
   name,
   mimeType,
@@ -35,9 +42,10 @@ export function presentation({
   const charset = parameters.map(one => /^ *charset="?([a-z0-9._-]+)"? *$/.exec(one)?.[1]).find(Boolean)
   const isInline = inlineTypes.has(type)
   const shown = nameOrNull(name) ?? 'file'
+  const sent = isCode(type) ? 'text/plain' : type
   return {
     // Without a charset, browsers assume Windows-1252.
-    'content-type': type.startsWith('text/') ? `${type}; charset=${charset ?? 'utf-8'}` : type,
+    'content-type': sent.startsWith('text/') ? `${sent}; charset=${charset ?? 'utf-8'}` : sent,
     // RFC 6266, with the name as in RFC 8187.
     'content-disposition': create(shown, {
       type: isInline ? 'inline' : 'attachment',

@@ -212,3 +212,62 @@ testOn(
     assert.ok(after < before * 1.2, `${before} bytes, then ${after}`)
   },
 )
+
+testOn(
+  'sqlite',
+  'CO3 F2 uploaded code runs neither as a script nor as a worker in a page of the console',
+  async t => {
+    const service = await startDeskService(t)
+    const code = "globalThis.taken = 'taken'; if (!globalThis.document) postMessage('taken')"
+    const { bitstreams } = await addItem(service, {
+      identifier: 'hostile/2',
+      readers: everybody,
+      files: [
+        { name: 'a.js', content: code, mimeType: 'text/javascript' },
+        { name: 'a.mjs', content: code, mimeType: 'application/javascript' },
+        { name: 'a.css', content: ':root { --taken: taken }', mimeType: 'text/css' },
+      ],
+    })
+    for (const size of [screen, phone]) {
+      const { page, open } = await openDesk(t, service.front, { size })
+      await open('')
+      for (const { uuid } of bitstreams) {
+        const ran = await page.evaluate(async path => {
+          const isLoaded = (name: 'script' | 'link', more: object) =>
+            new Promise(resolve => {
+              const element = Object.assign(document.createElement(name), more)
+              element.onload = () => resolve(true)
+              element.onerror = () => resolve(false)
+              document.head.append(element)
+            })
+          const says = (worker: Worker) =>
+            new Promise(resolve => {
+              worker.onmessage = () => resolve(true)
+              worker.onerror = () => resolve(false)
+            })
+          await isLoaded('script', { src: path })
+          await isLoaded('script', { src: path, type: 'module' })
+          await isLoaded('link', { href: path, rel: 'stylesheet' })
+          return {
+            script: 'taken' in globalThis,
+            style: getComputedStyle(document.documentElement).getPropertyValue('--taken') !== '',
+            module: await import(path).then(
+              () => true,
+              () => false,
+            ),
+            worker: await says(new Worker(path)),
+            moduleWorker: await says(new Worker(path, { type: 'module' })),
+            serviceWorker: await navigator.serviceWorker.register(path).then(
+              () => true,
+              () => false,
+            ),
+          }
+        }, `/api/core/bitstreams/${uuid}/content`)
+        assert.deepEqual(
+          Object.entries(ran).filter(([, is]) => is),
+          [],
+        )
+      }
+    }
+  },
+)
