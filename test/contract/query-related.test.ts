@@ -374,14 +374,14 @@ async function looksUp({ rows, refused }: ReturnType<typeof asking>): Promise<vo
   const wrong: readonly (readonly [string, RegExp])[] = [
     [
       'artists[artworks.title]{}',
-      /"artworks\.title" may have many values, because many records of artworks may belong to one of artists\. .*query artworks, where fields of artists are written such as "artists\.id"/,
+      /"artworks\.title" may have many values, because many records of artworks may belong to one of artists\. For a condition, write artworks \{ title = value \}; for columns, query artworks, where fields of artists are written such as "artists\.id"/,
     ],
     ['artworks[artists.gendre]{}', /artists has no field "gendre"\. Did you mean "?gender"?\?/],
     ['artworks[artist.name]{}', /"artist" has no members/],
     ['artworks[painters.name]{}', /artworks has no field "painters\.name"/],
     ['artworks[items.name]{}', /artworks has no relation to items\. It has relations to: artists/],
-    ['artworks{artists.name match "Ruth"}', /match looks in fields of artworks itself/],
-    ['artworks{artists.notes.tags[*] = "x"}', /\[\*\] has no place/],
+    ['artworks{artists.name match "Ruth"}', /match looks in fields of artworks itself.* Write entity \{ field match "words" \}\./],
+    ['artworks{artists.notes.tags[*] = "x"}', /\[\*\] has no place.* Write artists \{ condition \}, or query artists\./],
     ['artworks[artists.artworks.title]{}', /artists has no field "artworks\.title"/],
   ]
   for (const [query, message] of wrong) assert.match((await refused(query)).detail, message, query)

@@ -6,7 +6,7 @@ import { type Node, QueryError } from '../language/node.ts'
 import { constantFor, usable } from './constants.ts'
 import { type Found, findField, lowered, subjectOf, typeNames, whole } from './fields.ts'
 import { type Checked, countLeaves, most, type Scope } from './scope.ts'
-import { type ArrayNode, described, operatorOf, requireCount, wrong } from './wrong.ts'
+import { type ArrayNode, described, inLanguage, operatorOf, requireCount, wrong } from './wrong.ts'
 
 type Order = '<' | '<=' | '>' | '>='
 
@@ -258,7 +258,7 @@ function textField(node: Node, scope: Scope): Found {
   if (found.ref.related)
     throw wrong(
       node,
-      `match looks in fields of ${scope.name} itself, and ${quote(found.ref.name)} is one of a related entity. Write ["subquery", entity, ["match", field, "words"]].`,
+      `match looks in fields of ${scope.name} itself, and ${quote(found.ref.name)} is one of a related entity. Write ${inLanguage(node, '["subquery", entity, ["match", field, "words"]]', 'entity { field match "words" }')}.`,
     )
   if (found.ref.type !== 'text' && found.ref.type !== 'json')
     throw wrong(

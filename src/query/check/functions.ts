@@ -8,7 +8,7 @@ import type { Aggregate, Scalar } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, findField, typeNames } from './fields.ts'
 import type { Match, Scope } from './scope.ts'
-import { type ArrayNode, argumentsOf, described, operatorOf, wrong } from './wrong.ts'
+import { type ArrayNode, argumentsOf, described, inLanguage, operatorOf, wrong } from './wrong.ts'
 
 /** The result of a function. Its name becomes the name of the column. */
 interface Called {
@@ -127,7 +127,7 @@ function percentileOfCall(call: Call): Read {
   if (!field || !percent || more)
     throw wrong(
       more ?? call.node,
-      'percentile takes a field and a number from 0 to 100: ["function", "percentile", "field", 90].',
+      `percentile takes a field and a number from 0 to 100: ${inLanguage(call.node, '["function", "percentile", "field", 90]', 'percentile(field, 90)')}.`,
     )
   const part = percent.kind === 'number' ? readPercent(percent.text) : undefined
   if (part === undefined)
@@ -162,7 +162,10 @@ const aggregated = (name: Aggregate['name'], found: Found | null, type: FieldTyp
 function onlyField({ node, name, args, scope }: Call): Found {
   const [field, more] = args
   if (field && !more) return findField(field, scope)
-  throw wrong(more ?? node, `${name} takes one field: ["function", "${name}", "field"].`)
+  throw wrong(
+    more ?? node,
+    `${name} takes one field: ${inLanguage(node, `["function", "${name}", "field"]`, `${name}(field)`)}.`,
+  )
 }
 
 function requireType({ name, args, node }: Call, { ref, field }: Found, legal: readonly FieldType[]): void {
@@ -181,7 +184,7 @@ function toText(call: Call): Omit<Called, 'name'> {
   if (!field || !mask || more)
     throw wrong(
       more ?? call.node,
-      'to_string takes a field and a mask: ["function", "to_string", "field", "YYYY-MM-DD"].',
+      `to_string takes a field and a mask: ${inLanguage(call.node, '["function", "to_string", "field", "YYYY-MM-DD"]', 'to_string(field, "YYYY-MM-DD")')}.`,
     )
   const found = findField(field, call.scope)
   requireType(call, found, ['date-time', 'integer', 'number'])

@@ -7,7 +7,15 @@ import { type Found, fieldNamed, findField, lowered, type Subject, subjectOf } f
 import { combined, oneOf } from './normal-form.ts'
 import { type Checked, countLeaves, findEntity, most, type Scope } from './scope.ts'
 import { innerFields, innerPlan, innerScope } from './subqueries.ts'
-import { type ArrayNode, argumentsOf, described, operatorOf, requireCount, wrong } from './wrong.ts'
+import {
+  type ArrayNode,
+  argumentsOf,
+  described,
+  inLanguage,
+  operatorOf,
+  requireCount,
+  wrong,
+} from './wrong.ts'
 
 const forms = ['array', 'extract', 'from'] as const
 
@@ -105,7 +113,7 @@ function fromPlan(node: ArrayNode, outer: readonly Found[], scope: Scope) {
   if (query?.kind !== 'array' || operatorOf(query) !== 'extract')
     throw wrong(
       query ?? node,
-      'A subquery says by which fields it is compared: ["from", "entity", ["extract", "field", condition]].',
+      `A subquery says by which fields it is compared: ${inLanguage(node, '["from", "entity", ["extract", "field", condition]]', 'entity[field] { condition }')}.`,
     )
   const extract = readExtract(query)
   const grouped =

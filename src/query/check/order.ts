@@ -8,7 +8,7 @@ import { readFunction, relevanceOf } from './functions.ts'
 import type { Projection } from './projection.ts'
 import type { Scope } from './scope.ts'
 import { requireOrdered } from './subqueries.ts'
-import { described, operatorOf, wrong } from './wrong.ts'
+import { described, inLanguage, operatorOf, wrong } from './wrong.ts'
 
 export type RowOrder = Rows['order']
 
@@ -62,7 +62,7 @@ function findOrdered(node: Extract<Node, { kind: 'text' }>, scope: Scope) {
   if (node.text === 'desc' && !fieldNamed('desc', scope))
     throw wrong(
       node,
-      `${scope.name} has no field "desc". To sort from high to low, write ["order_by", [["field", "desc"]]].`,
+      `${scope.name} has no field "desc". To sort from high to low, write ${inLanguage(node, '["order_by", [["field", "desc"]]]', 'order by field desc')}.`,
     )
   const found = findField(node, scope)
   requireOrdered(found, node)

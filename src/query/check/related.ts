@@ -8,7 +8,7 @@ import { type Found, findField } from './fields.ts'
 import { entityNamed, type Scope } from './scope.ts'
 import { innerScope, relatedField, requireComparable, unrelated } from './subqueries.ts'
 import { whereOf } from './where.ts'
-import { wrong } from './wrong.ts'
+import { inLanguage, wrong } from './wrong.ts'
 
 type Text = Extract<Node, { kind: 'text' }>
 
@@ -56,7 +56,7 @@ export function readRelated(node: Text, scope: Scope): Found | undefined {
   if (found.ref.path.includes(eachElement))
     throw wrong(
       node,
-      `[*] has no place in ${quote(node.text)}, which is a field of ${other.name}. Write ["subquery", "${other.name}", condition], or query ${other.name}.`,
+      `[*] has no place in ${quote(node.text)}, which is a field of ${other.name}. Write ${inLanguage(node, `["subquery", "${other.name}", condition]`, `${other.name} { condition }`)}, or query ${other.name}.`,
     )
   const ref: FieldRef = {
     name: node.text,
@@ -117,7 +117,7 @@ function manyRecords(
     : ''
   return wrong(
     node,
-    `${quote(node.text)} may have many values, because many records of ${other.name} may belong to one of ${entity.name}. For a condition, write ["subquery", "${other.name}", ["=", ${JSON.stringify(field)}, value]]; for columns, query ${other.name}${back}.`,
+    `${quote(node.text)} may have many values, because many records of ${other.name} may belong to one of ${entity.name}. For a condition, write ${inLanguage(node, `["subquery", "${other.name}", ["=", ${JSON.stringify(field)}, value]]`, `${other.name} { ${field} = value }`)}; for columns, query ${other.name}${back}.`,
     { legal: ['subquery'] },
   )
 }

@@ -2,7 +2,7 @@ import { commaList, quote, suggestion } from '../../http/parameters.ts'
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Condition, FieldRef, TextQuery } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
-import { described, wrong } from './wrong.ts'
+import { described, inLanguage, wrong } from './wrong.ts'
 
 /** Bounds of a checked query; the readers have their own. */
 export const most = {
@@ -122,7 +122,7 @@ export function countLeaves(node: Node, scope: Scope, count = 1): void {
   if (scope.shared.leavesLeft < 0)
     throw wrong(
       node,
-      `A query has at most ${most.leaves.toLocaleString('en')} comparisons. To compare a field with many values, write ["in", field, ["array", [value, …]]].`,
+      `A query has at most ${most.leaves.toLocaleString('en')} comparisons. To compare a field with many values, write ${inLanguage(node, '["in", field, ["array", [value, …]]]', 'field in [value, …]')}.`,
       { most: most.leaves },
     )
 }

@@ -10,6 +10,10 @@ export const wrong = (
   members: Readonly<Record<string, unknown>> = {},
 ): QueryError => new QueryError(message, at, members)
 
+/** Chooses advice in the language of the query: places in PQL are lines and columns. */
+export const inLanguage = ({ at }: { readonly at: Place }, ast: string, pql: string): string =>
+  'line' in at ? pql : ast
+
 /** Shows a value of a query as messages name it. */
 export function described(node: Node): string {
   if (node.kind === 'text' || node.kind === 'number') return written(node)

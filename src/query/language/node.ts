@@ -42,6 +42,7 @@ export type Mistake =
   | 'index'
   | 'function'
   | 'brace'
+  | 'case'
   | 'columns'
 
 /** A client's mistake in a query, which can't be read or checked; answered as a problem 400. */

@@ -5,6 +5,7 @@ import {
   type Columns,
   isName,
   isOperator,
+  readExpression,
   readField,
   readItem,
   readList,
@@ -125,8 +126,8 @@ function readComparison(scanner: PqlScanner, field: Node, around: Around): Node 
   }
   if (scanner.accepts('=')) return compared('=', readLiteral)
   if (scanner.accepts('!=')) return not(compared('=', readLiteral))
-  if (scanner.accepts('~')) return call('~', readText(scanner))
-  if (scanner.accepts('!~')) return not(call('~', readText(scanner)))
+  if (scanner.accepts('~')) return call('~', readExpression(scanner))
+  if (scanner.accepts('!~')) return not(call('~', readExpression(scanner)))
   if (scanner.accepts('~>')) return call('~>', readList(scanner, readTextOrNumber))
   for (const operator of ['<', '<=', '>', '>='])
     if (scanner.accepts(operator)) return compared(operator, readTextOrNumber)

@@ -15,6 +15,7 @@ const hints = {
   straight: 'Quotes are straight: " or \'.',
   null: 'Write "is null" or "is not null" after the field.',
   brace: 'It closes nothing.',
+  case: 'An expression that finds letters in either case begins with (?i): ~ "(?i)expression".',
 } as const
 export type Hint = keyof typeof hints
 
@@ -39,6 +40,7 @@ const habits: ReadonlyMap<string, string> = new Map([
   ['||', 'or'],
   ['|', 'or'],
   ['like', '~'],
+  ['ilike', '~'],
   ['regexp', '~'],
   ['not', '!'],
   ['order_by', 'order by'],

@@ -102,6 +102,13 @@ export function readText(scanner: PqlScanner): Node {
   return scanner.text(token.text, token.at)
 }
 
+/** Reads a regular expression. Other languages write ~* for one that takes letters in either case. */
+export function readExpression(scanner: PqlScanner): Node {
+  const { kind, text } = scanner.token
+  if (kind === 'symbol' && text === '*') throw scanner.expecting('<text>').fail('case')
+  return readText(scanner)
+}
+
 function readNumber(scanner: PqlScanner): Node {
   const { token } = scanner
   if (token.kind !== 'number') throw scanner.expecting('<number>').fail(quotesFor(token))

@@ -31,6 +31,16 @@ test('Q23 an error says what was found where, and what was expected', () => {
   })
 })
 
+test('Q23 an operator for either case that PQL lacks is explained by what it has', () => {
+  for (const pql of ['a ~* "x"', 'a !~* "x"']) {
+    const { message, mistake } = errorOf(`nodes { ${pql} }`)
+    assert.match(message, /found "\*", expected <text>\. .* begins with \(\?i\): ~ "\(\?i\)expression"\./)
+    assert.equal(mistake, 'case')
+  }
+  assert.equal(errorOf('nodes { a = * }').mistake, undefined)
+  assert.equal(errorOf('nodes { a ilike "x" }').members.nearest, '~')
+})
+
 test('Q23 wherever a query breaks off or goes on, the error lists what may stand there', () => {
   for (const [pql, column, expected] of [
     ['', 1, ['<entity>']],

@@ -283,6 +283,8 @@ export const everybody: Everybody = {
     'Dieser reguläre Ausdruck lässt sich nicht lesen: Er ist unvollständig oder enthält etwas, das RE2 nicht kennt.',
   'fault.list': '{found} ist eine Liste. Für ein beliebiges ihrer Elemente schreiben Sie {nearest}',
   'fault.brace': 'Diese Klammer schließt nichts. Hierher gehört nur die Bedingung.',
+  'fault.case':
+    'Damit Groß- und Kleinschreibung gleich gilt, beginnt der Ausdruck mit (?i): ~ "(?i)Ausdruck"',
   'fault.field': 'Es gibt kein Feld {name}.',
   'fault.type': '{found} passt nicht: Hierher gehört {type}.',
   'fault.whole': 'Das ist eine ganze Abfrage. Hierher gehört nur ihre Bedingung: was zwischen { und } steht.',

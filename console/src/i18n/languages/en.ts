@@ -272,6 +272,7 @@ export const everybody = {
     'This regular expression can’t be read: it is incomplete, or has something that RE2 doesn’t know.',
   'fault.list': '{found} is a list. To ask about any of its elements, write {nearest}',
   'fault.brace': 'This brace closes nothing. Only the condition goes here.',
+  'fault.case': 'To find letters in either case, begin the expression with (?i): ~ "(?i)expression"',
   'fault.field': 'There is no field {name}.',
   'fault.type': '{found} doesn’t fit: what belongs here is {type}.',
   'fault.whole': 'This is a whole query. Only its condition goes here: what stands between { and }.',
