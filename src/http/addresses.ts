@@ -4,6 +4,8 @@ import type { Config } from '../config/config.ts'
  * The addresses in links: each starts with the configured base URL, never with a request's Host header (P3).
  */
 export interface Addresses {
+  /** Where people begin: the console, or without one the links of the API. */
+  readonly home: string
   readonly api: string
   readonly authn: string
   readonly csrf: string
@@ -13,7 +15,12 @@ export interface Addresses {
   group(uuid: string): string
 }
 
-export const addressesOf = ({ baseUrl, queryBase }: Pick<Config, 'baseUrl' | 'queryBase'>): Addresses => ({
+export const addressesOf = ({
+  baseUrl,
+  console,
+  queryBase,
+}: Pick<Config, 'baseUrl' | 'console' | 'queryBase'>): Addresses => ({
+  home: console ? `${baseUrl}/` : `${baseUrl}/api`,
   api: `${baseUrl}/api`,
   authn: `${baseUrl}/api/authn`,
   csrf: `${baseUrl}/api/security/csrf`,

@@ -43,7 +43,8 @@ export function answerProblems({ addresses, challenge }: Parts) {
     if (problem.status === 401) reply.header('www-authenticate', challenge())
     reply.code(problem.status).headers(problem.headers)
     if (wantsPage(request)) {
-      sendPage(reply, problems[problem.code].title, pageOf(problem, members))
+      const links = request.is404 ? { ...members, home: addresses.home } : members
+      sendPage(reply, problems[problem.code].title, pageOf(problem, links))
       return
     }
     reply

@@ -110,7 +110,19 @@ export const sentenceHtml = (text: string): string =>
 
 /** True if the client is a browser that opens the address as a page, not a program. */
 export const wantsPage = (request: FastifyRequest): boolean =>
-  request.routeOptions.config?.isPage === true && /\btext\/html\b/.test(request.headers.accept ?? '')
+  request.is404
+    ? isNavigation(request)
+    : request.routeOptions.config?.isPage === true && /\btext\/html\b/.test(request.headers.accept ?? '')
+
+/**
+ * True if a person follows an address. Some programs name text/html, too, by default (Java), so without the header
+ * of Fetch Metadata a browser is told by what all of them have accepted for navigations.
+ */
+const isNavigation = ({ method, headers }: FastifyRequest) =>
+  (method === 'GET' || method === 'HEAD') &&
+  (headers['sec-fetch-mode'] === undefined
+    ? /\btext\/html\b.*\bapplication\/xhtml\+xml\b/.test(headers.accept ?? '')
+    : headers['sec-fetch-mode'] === 'navigate')
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -244,3 +244,38 @@ test('E2 an address with a fragment is malformed, and nothing of the fragment is
     assert.doesNotMatch(answer.body, /%ZZ|verysecret|evil/)
   }
 })
+
+test('E1 a browser at an address of which there is nothing gets a page that leads on, and a program its problem', async t => {
+  const service = await startService(t)
+  // Not by `fetch`, which sets headers of Fetch Metadata itself.
+  const get = async (path: string, headers: Readonly<Record<string, string>>) => {
+    const lines = Object.entries({ host: 'localhost', connection: 'close', ...headers })
+    const all = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    return exchange(service.address, `GET ${path} HTTP/1.1\r\n${all}\r\n`)
+  }
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  for (const [path, headers] of [
+    ['/items', { accept }],
+    ['/%3Cb%3E', { accept, 'sec-fetch-mode': 'navigate' }],
+    ['/api/nothing', { accept: '*/*', 'sec-fetch-mode': 'navigate' }],
+  ] as const) {
+    const page = await get(path, headers)
+    assert.equal(page?.status, 404)
+    assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8', path)
+    assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'/)
+    assert.ok(page.body.includes(`<a class="choice" href="${baseUrl}/">`))
+    assert.doesNotMatch(page.body, /<b>/)
+  }
+  for (const headers of [
+    {},
+    { accept: '*/*' },
+    { accept: 'application/json, text/html' },
+    // Java's default.
+    { accept: 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2' },
+    { accept, 'sec-fetch-mode': 'cors' },
+  ]) {
+    const answer = await get('/items', headers)
+    assert.equal(answer?.status, 404)
+    assert.equal(answer.headers.get('content-type'), 'application/problem+json', JSON.stringify(headers))
+  }
+})

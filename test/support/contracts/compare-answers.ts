@@ -105,6 +105,8 @@ export function compare(
 
   function unroutedFaults(answered: Answered): readonly string[] {
     const type = mediaType(answered)
+    // A page for a person who follows an address of which there is nothing.
+    if (type === 'text/html' && answered.status === 404 && answered.method === 'GET') return []
     if (type !== 'application/problem+json' || answered.status < 400)
       return [`no route takes it, and the answer is ${answered.status} ${type}`]
     if (answered.body === undefined || answered.method === 'HEAD') return []
