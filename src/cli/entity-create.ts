@@ -128,11 +128,11 @@ export const fieldsCommand = (): Command =>
         if (add.length + remove.length + rename.length + type.length === 0)
           throw new Misuse('say what is to be changed: --add, --remove, --rename or --type')
         return withStore(async ({ entities }) => {
-          const event = commandEvent('entity.update')
+          const event = commandEvent('entity.change')
           const done = await reshape(entities, { name, change, isPreview: preview, event }, () => {})
           const misfits = done.misfits.map(
-            ({ field, count, examples }) =>
-              `${count.toLocaleString('en')} values of ${field} can't have the new type, in the records ${examples.join(', ')}`,
+            ({ field, count, examples, values }) =>
+              `${count.toLocaleString('en')} values of ${field} can't have the new type, in the records ${examples.map((key, at) => `${key} (${values[at]})`).join(', ')}`,
           )
           sayResult(
             json,

@@ -37,6 +37,8 @@ interface Unfit {
   readonly count: number
   /** The keys of the first records, each as text. */
   readonly examples: readonly string[]
+  /** Their values, each as text. */
+  readonly values: readonly string[]
 }
 
 /** Maximum number of examples of a field. */
@@ -67,20 +69,18 @@ export async function reshape(
     const entity = await importedEntity(entities, { name })
     const fields = reshaped(entity, change, await entities.all())
     const version = await entities.openVersion(entity)
-    const misfits = new Map<string, { count: number; examples: string[] }>()
+    const misfits = new Map<string, { count: number; examples: string[]; values: string[] }>()
     const report = () => ({
       ...{ entity: name, records: entity.source.count, fields: fields.length },
       misfits: [...misfits].map(([field, found]) => ({ field, ...found })),
     })
     const unfit = (field: string, record: Readonly<Record<string, unknown>>) => {
-      const found = misfits.get(field) ?? { count: 0, examples: [] }
+      const found = misfits.get(field) ?? { count: 0, examples: [], values: [] }
       found.count++
-      if (found.examples.length < some)
-        found.examples.push(
-          keyValues(entity, record)
-            .map(value => textForm(value).slice(0, 100))
-            .join(),
-        )
+      if (found.examples.length < some) {
+        found.examples.push(keyValues(entity, record).map(shortText).join())
+        found.values.push(shortText(record[field]))
+      }
       misfits.set(field, found)
     }
     const pieces = piecesOf(entity, version, recordChange(change, unfit), share => progress('reading', share))
@@ -117,6 +117,8 @@ export async function reshape(
   }
   throw new ImportError(`${name} is being changed by others all the time; try again later`)
 }
+
+const shortText = (value: unknown) => textForm(value).slice(0, 100)
 
 const inWords = (name: string, misfits: readonly Unfit[]) =>
   `${misfits

@@ -189,7 +189,9 @@ test('EA13 fields are added, renamed, removed and get other types, all or nothin
   const preview = await root.ended(
     await root.post('/artworks/fields?preview=true', JSON.stringify(numbers), jsonType),
   )
-  assert.deepEqual(preview.result?.misfits, [{ field: 'state', count: 2, examples: ['7', '8'] }])
+  assert.deepEqual(preview.result?.misfits, [
+    { field: 'state', count: 2, examples: ['7', '8'], values: ['shown', 'kept'] },
+  ])
   const failed = await root.ended(await root.post('/artworks/fields', JSON.stringify(numbers), jsonType))
   assert.match(String(failed.fault), /2 values of artworks.state can't have the new type.*"7", "8"/)
   for (const wrong of [
@@ -201,6 +203,7 @@ test('EA13 fields are added, renamed, removed and get other types, all or nothin
     assert.equal((await root.post('/artworks/fields', JSON.stringify(wrong), jsonType)).status, 422)
 
   const [version] = (await root.send('GET', '/artworks/versions')).body._embedded.versions
+  assert.equal(version.replacedBy, 'entity.change')
   assert.equal((await root.send('POST', `/artworks/versions/${version.id}/restore`)).status, 204)
   assert.deepEqual(await list(service.client(), 'artworks'), artworks)
 })
@@ -235,7 +238,10 @@ test('EA13 the command line makes entities without a file, and changes their fie
     '--type',
     'year=text',
   )
-  assert.match(await run('fields', 'artworks', '--type', 'state=integer', '--preview'), /2 values of state/)
+  assert.match(
+    await run('fields', 'artworks', '--type', 'state=integer', '--preview'),
+    /2 values of state .* 7 \(shown\), 8 \(kept\)/,
+  )
   const [first] = await list<object>(service.client(), 'artworks')
   assert.deepEqual(Object.keys(first ?? {}).toSorted(), [
     'address',

@@ -897,7 +897,7 @@ export interface Schemas {
   readonly KeptVersion: {
     readonly id: number
     readonly replaced: string
-    readonly replacedBy: 'entity.import' | 'entity.update' | 'entity.restore'
+    readonly replacedBy: 'entity.import' | 'entity.update' | 'entity.change' | 'entity.restore'
     readonly until: string
     readonly key: (string | readonly (string)[])
     readonly fields: number

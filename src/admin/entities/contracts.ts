@@ -111,7 +111,7 @@ const Versions = pageOf(
   named('KeptVersion', {
     id: count,
     replaced: time,
-    replacedBy: oneOf('entity.import', 'entity.update', 'entity.restore'),
+    replacedBy: oneOf('entity.import', 'entity.update', 'entity.change', 'entity.restore'),
     until: time,
     key: Key,
     fields: count,

@@ -198,7 +198,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
           file: '',
           format: null,
           work,
-          event: detached(eventFor(request, 'entity.update', name)),
+          event: detached(eventFor(request, 'entity.change', name)),
         },
         null,
         { mode: 'fields', ...(isPreview && { preview: 'true' }) },
