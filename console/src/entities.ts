@@ -1,5 +1,5 @@
 import type { Description, ExactJson, Page } from '@carrel/client'
-import { computed, signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { queryBase, service } from './api.ts'
 import { readExactly } from './exact.ts'
 
@@ -15,9 +15,6 @@ export const entities = signal<readonly Entity[] | undefined>(undefined)
 
 const builtIn = new Set(['epersons', 'groups', 'audit-events', 'items', 'bitstreams'])
 export const isBuiltIn = (name: string): boolean => builtIn.has(name)
-
-/** The entities that this archive defines, for the navigation. */
-export const ownEntities = computed(() => (entities.value ?? []).filter(({ name }) => !isBuiltIn(name)))
 
 export async function loadEntities(signal?: AbortSignal): Promise<readonly Entity[]> {
   const list = await service.value.entities({ signal })

@@ -54,11 +54,11 @@ testOn(
     // In a group, with the reason for an access.
     await desk.open('admin/groups?q=curat')
     await page.getByRole('link', { name: 'Curators' }).click()
-    await page.getByRole('searchbox', { name: 'Find a person to add' }).fill('ortiz')
-    await button(page, 'Add: Eva Ortiz').click()
+    await page.getByRole('combobox', { name: 'Find a person to add' }).fill('ortiz')
+    await page.getByRole('option', { name: /^Eva Ortiz/ }).click()
     await said(page, 'Eva Ortiz is in the group.')
-    await page.getByRole('searchbox', { name: 'Find a group to add' }).fill('Read')
-    await button(page, 'Add: Readers').click()
+    await page.getByRole('combobox', { name: 'Find a group to add' }).fill('Read')
+    await page.getByRole('option', { name: /^Readers/ }).click()
     await said(page, 'Readers is in the group.')
     await page.getByRole('link', { name: 'Eva Ortiz' }).click()
     await page.getByRole('row', { name: /Curators.*direct member/ }).waitFor()
@@ -70,8 +70,8 @@ testOn(
 
     // A group is joined from the person's page, too.
     await desk.open(`admin/people/${uuid}`)
-    await page.getByRole('searchbox', { name: 'Find a group to join' }).fill('Read')
-    await button(page, 'Add: Readers').click()
+    await page.getByRole('combobox', { name: 'Find a group to join' }).fill('Read')
+    await page.getByRole('option', { name: /^Readers/ }).click()
     await said(page, 'Eva Ortiz is in the group Readers.')
     await page.getByRole('row', { name: /Readers.*direct member/ }).waitFor()
 

@@ -71,6 +71,7 @@ testOn(
     await page.getByLabel('Type: country').press('Enter')
     await button(page, 'Check the new types').click()
     await page.getByText('5 values can’t have the new type.').waitFor()
+    await page.getByText('“DK” Aarhus').waitFor()
     assertClean(await lookAt(desk, 'misfits-360'))
     const [record] = await Promise.all([
       page.context().waitForEvent('page'),
@@ -92,6 +93,8 @@ testOn(
     await asked.getByLabel('Type “places” to confirm').fill('places')
     await page.keyboard.press('Enter')
     await page.getByText(/The fields of 5 records are changed/).waitFor()
+    await desk.open('admin/entities/places')
+    await page.getByRole('cell', { name: 'Change of fields' }).waitFor()
     assert.deepEqual(await fieldsOf(service.client(), 'places'), ['name', 'country'])
     await settled(page)
     desk.assertQuiet()

@@ -380,8 +380,14 @@ async function looksUp({ rows, refused }: ReturnType<typeof asking>): Promise<vo
     ['artworks[artist.name]{}', /"artist" has no members/],
     ['artworks[painters.name]{}', /artworks has no field "painters\.name"/],
     ['artworks[items.name]{}', /artworks has no relation to items\. It has relations to: artists/],
-    ['artworks{artists.name match "Ruth"}', /match looks in fields of artworks itself.* Write entity \{ field match "words" \}\./],
-    ['artworks{artists.notes.tags[*] = "x"}', /\[\*\] has no place.* Write artists \{ condition \}, or query artists\./],
+    [
+      'artworks{artists.name match "Ruth"}',
+      /match looks in fields of artworks itself.* Write entity \{ field match "words" \}\./,
+    ],
+    [
+      'artworks{artists.notes.tags[*] = "x"}',
+      /\[\*\] has no place.* Write artists \{ condition \}, or query artists\./,
+    ],
     ['artworks[artists.artworks.title]{}', /artists has no field "artworks\.title"/],
   ]
   for (const [query, message] of wrong) assert.match((await refused(query)).detail, message, query)

@@ -75,10 +75,6 @@ export const everybody: Everybody = {
   none: 'keine',
   back: 'Zurück',
   'file.choose': 'Auswählen …',
-  'finder.more': {
-    one: 'und ein weiterer Treffer: mehr vom Namen eingeben',
-    other: 'und {n} weitere Treffer: mehr vom Namen eingeben',
-  },
 
   // States
   empty: 'Hier ist nichts',
@@ -401,7 +397,7 @@ export const everybody: Everybody = {
   'edit.end': 'Fertig',
   // Verweise
   'pick.list': 'Datensätze von {name}',
-  'pick.count': { one: 'Ein Datensatz steht zur Wahl.', other: '{n} Datensätze stehen zur Wahl.' },
+  'pick.count': { one: 'Ein Treffer steht zur Wahl.', other: '{n} Treffer stehen zur Wahl.' },
   'several.hint': 'Haken Sie Datensätze an, um mehrere auf einmal zu ändern.',
   'several.ticked': { one: 'Ein Datensatz ist gewählt.', other: '{n} Datensätze sind gewählt.' },
   'several.none': 'Keinen wählen',
@@ -444,6 +440,8 @@ export const everybody: Everybody = {
   'history.nobody': 'einem Konto, das es nicht mehr gibt',
   conflict: 'Jemand anderes hat diesen Datensatz inzwischen geändert. Wählen Sie, was bleibt.',
   'conflict.deleted': 'Jemand anderes hat diesen Datensatz inzwischen gelöscht.',
+  'conflict.by': 'Von',
+  'conflict.unknown': 'Wer es war, ist nicht bekannt: vielleicht ein Import.',
   'conflict.was': 'Vorher',
   'conflict.mine': 'Von Ihnen',
   'conflict.theirs': 'Von der anderen Person',
@@ -707,7 +705,6 @@ export const administration: Administration = {
   add: 'Hinzufügen',
   all: 'alle',
   change: 'Ändern',
-  choose: 'Wählen',
   details: 'Einzelheiten',
   saved: 'Gespeichert.',
   reload: 'Neu laden',
@@ -953,6 +950,7 @@ export const administration: Administration = {
   'versions.none': 'In letzter Zeit wurde keine Fassung ersetzt.',
   'version.replaced': 'Ersetzt',
   'version.by': 'Durch',
+  'version.by.fields': 'Änderung von Feldern',
   'version.until': 'Aufbewahrt bis',
   'version.restore': 'Wiederherstellen',
   'version.restored': {
@@ -1113,6 +1111,10 @@ export const administration: Administration = {
 
   // Import
   'import.title': 'Datei importieren',
+  'import.title.begun': 'In {name} importieren',
+  'import.title.done': 'Der Import in {name} ist fertig',
+  'import.title.failed': 'Der Import in {name} ist gescheitert',
+  'import.show': 'Datensätze von {name} zeigen',
   'import.title.of': 'In {name} importieren',
   'import.lead':
     'CSV, NDJSON oder JSON, mit gzip gepackt oder nicht. Sie sehen, was geschähe, bevor etwas geschieht.',
@@ -1329,6 +1331,12 @@ export const administration: Administration = {
   'file.size': 'Größe',
   'file.access': 'Ändern, wer lesen darf',
   'file.access.title': 'Wer {name} lesen darf',
+  'file.replace': 'Ersetzen',
+  'file.replace.title': '{name} ersetzen?',
+  'file.replace.help':
+    'Die Datei behält Adresse, Namen, Platz und Leser. Ihr jetziger Inhalt geht verloren; das lässt sich nicht rückgängig machen.',
+  'file.replaced': '{name} hat den neuen Inhalt.',
+  'files.drop.one': 'Neue Datei hierher ziehen oder auswählen',
   'file.delete.title': '{name} löschen?',
   'file.delete.help': 'Die Datei verschwindet aus dem Objekt. Das lässt sich nicht rückgängig machen.',
   'file.deleted': 'Die Datei ist gelöscht.',
@@ -1347,6 +1355,7 @@ export const administration: Administration = {
   'policies.may-read': 'es lesen',
   'policies.may-write': 'es ändern',
   'policies.from': 'Ab',
+  'policies.reversed': 'Dieser Tag liegt vor dem ersten.',
   'policies.until': 'Bis',
   'ingest.title': 'Archiv aufnehmen',
   'ingest.lead': 'Aus einem Zip oder Tar mit einem Ordner für jedes Objekt werden Objekte mit Dateien.',

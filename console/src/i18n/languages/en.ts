@@ -75,7 +75,6 @@ export const everybody = {
   none: 'none',
   back: 'Back',
   'file.choose': 'Choose…',
-  'finder.more': { one: 'and one more: type more of its name', other: 'and {n} more: type more of the name' },
 
   // States
   empty: 'Nothing here',
@@ -387,7 +386,7 @@ export const everybody = {
   'edit.end': 'Done',
   // References
   'pick.list': 'Records of {name}',
-  'pick.count': { one: 'One record is offered.', other: '{n} records are offered.' },
+  'pick.count': { one: 'One match is offered.', other: '{n} matches are offered.' },
   'several.hint': 'Tick records to change several at once.',
   'several.ticked': { one: 'One record is chosen.', other: '{n} records are chosen.' },
   'several.none': 'Choose none',
@@ -426,6 +425,8 @@ export const everybody = {
   'history.nobody': 'an account that is gone',
   conflict: 'Someone else has changed this record meanwhile. Choose what stays.',
   'conflict.deleted': 'Someone else has deleted this record meanwhile.',
+  'conflict.by': 'By',
+  'conflict.unknown': 'It isn’t known who: perhaps an import.',
   'conflict.was': 'It was',
   'conflict.mine': 'Yours',
   'conflict.theirs': 'Theirs',
@@ -675,7 +676,6 @@ export const administration = {
   add: 'Add',
   all: 'all',
   change: 'Change',
-  choose: 'Choose',
   details: 'Details',
   saved: 'Saved.',
   reload: 'Load again',
@@ -918,6 +918,7 @@ export const administration = {
   'versions.none': 'No version has been replaced lately.',
   'version.replaced': 'Replaced',
   'version.by': 'By',
+  'version.by.fields': 'Change of fields',
   'version.until': 'Kept until',
   'version.restore': 'Restore',
   'version.restored': { one: '{name} has its one record again.', other: '{name} has its {n} records again.' },
@@ -1072,6 +1073,10 @@ export const administration = {
 
   // Import
   'import.title': 'Import a file',
+  'import.title.begun': 'Import into {name}',
+  'import.title.done': 'The import into {name} is done',
+  'import.title.failed': 'The import into {name} has failed',
+  'import.show': 'Show the records of {name}',
   'import.title.of': 'Import into {name}',
   'import.lead':
     'CSV, NDJSON or JSON, packed with gzip or not. You see what it would do before anything happens.',
@@ -1279,6 +1284,12 @@ export const administration = {
   'file.size': 'Size',
   'file.access': 'Change who may read',
   'file.access.title': 'Who may read {name}',
+  'file.replace': 'Replace',
+  'file.replace.title': 'Replace {name}?',
+  'file.replace.help':
+    'The file keeps its address, its name, its place and its readers. The content that it has now is gone, which can’t be undone.',
+  'file.replaced': '{name} has its new content.',
+  'files.drop.one': 'Drop the new file here, or choose it',
   'file.delete.title': 'Delete {name}?',
   'file.delete.help': 'The file goes from the item. This can’t be undone.',
   'file.deleted': 'The file is deleted.',
@@ -1297,6 +1308,7 @@ export const administration = {
   'policies.may-read': 'read it',
   'policies.may-write': 'change it',
   'policies.from': 'From',
+  'policies.reversed': 'This day is before the first one.',
   'policies.until': 'Until',
   'ingest.title': 'Ingest an archive',
   'ingest.lead': 'A zip or tar with a folder for each item becomes items with files.',

@@ -4,6 +4,7 @@ import { service } from '../../api.ts'
 import { entities } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
+import { inOrder } from '../../in-order.ts'
 import { Check } from '../../parts/Check.tsx'
 import { copy } from '../../parts/copy.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
@@ -64,7 +65,7 @@ export function NewToken({ onClose }: { readonly onClose: () => void }): JSX.Ele
       <Field label={t('tokens.scope')}>
         <select value={entity} onChange={event => setEntity(event.currentTarget.value)}>
           <option value="">{t('tokens.everything')}</option>
-          {(entities.value ?? []).map(one => (
+          {inOrder(entities.value ?? []).map(one => (
             <option key={one.name} value={one.name}>
               {t('tokens.only', { name: tOf('entity', one.name) })}
             </option>

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { DataRecord, Entity, EntityField, Json } from '../../entities.ts'
+import { type DataRecord, type Entity, type EntityField, type Json, keyText } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
-import { t } from '../../i18n/i18n.ts'
-import { useWork } from '../../parts/load.ts'
+import { formatMoment, t } from '../../i18n/i18n.ts'
+import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { type Edits, isSame, jsonOf, type Kind } from './values.ts'
-import type { Stored } from './writing.ts'
+import { conflicts, loadHistory, type Stored } from './writing.ts'
 
 interface Parts {
   readonly entity: Entity
@@ -58,7 +58,9 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
         saving.run()
       }}
     >
-      <Notice tone="warn">{t(now ? 'conflict' : 'conflict.deleted')}</Notice>
+      <Notice tone="warn">
+        {t(now ? 'conflict' : 'conflict.deleted')} <WhoWrote {...{ entity, before, now }} />
+      </Notice>
       {now &&
         sides.map(side => (
           <fieldset key={side.name} class="conflict">
@@ -71,7 +73,7 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
             </div>
             {(['mine', 'theirs'] as const).map(which => (
               <label key={which} class={sideOf(side) === which ? 'chosen' : ''}>
-                <span class="row">
+                <span class="check">
                   <input
                     type="radio"
                     name={side.name}
@@ -96,5 +98,34 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
         </button>
       </div>
     </form>
+  )
+}
+
+/** Says who has written the state that a change met, if it is the last change in the history of the record. */
+function WhoWrote({ entity, before, now }: Pick<Parts, 'entity' | 'before' | 'now'>): JSX.Element | null {
+  const { value, problem } = useLoad(
+    async signal => {
+      const [last] = await loadHistory(entity, keyText(entity, before), undefined, signal)
+      conflicts.value++
+      return last ?? null
+    },
+    [now],
+  )
+  if (value === undefined && problem === undefined) return null
+  // Imports are in no history, and may have come after the last change that is.
+  const { before: past, after } = value?.changes ?? {}
+  const isIt = now
+    ? after && Object.keys({ ...past, ...after }).every(name => isSame(after[name], now.record[name]))
+    : after === null
+  return (
+    <span>
+      {isIt && value?.by ? (
+        <>
+          {t('conflict.by')} <bdi>{value.by}</bdi>, {formatMoment(value.time)}
+        </>
+      ) : (
+        t('conflict.unknown')
+      )}
+    </span>
   )
 }

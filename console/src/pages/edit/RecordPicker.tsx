@@ -1,5 +1,4 @@
-import type { JSX, Ref } from 'preact'
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
 import { service } from '../../api.ts'
 import {
   type DataRecord,
@@ -13,165 +12,36 @@ import {
 } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
+import { Combobox, type ComboboxInput, most, pause } from '../../parts/Combobox.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { cut } from '../../parts/Value.tsx'
 import { href } from '../../router.ts'
 import { written } from '../entity/pql.ts'
 import { nameField, pqlOf } from '../entity/view.ts'
 import { hasWord } from '../search/search.ts'
-import './picker.css'
 
-/** Maximum number of records offered; more of the name narrows them down. */
-const most = 8
-/** Time in ms without typing after which the service is asked. */
-const pause = 150
-
-interface Parts {
+interface Parts extends ComboboxInput {
   /** The entity of the records. */
   readonly of: Entity
-  /** The key as it is typed, or words of the record that is looked for. */
-  readonly text: string
-  readonly onText: (text: string) => void
-  readonly inputRef?: Ref<HTMLInputElement>
-  readonly placeholder?: string
-  readonly title?: string | undefined
-  /** The name of the input, its hints and faults, which a `Field` gives it. */
-  readonly id?: string
-  readonly 'aria-label'?: string
-  readonly 'aria-describedby'?: string
-  readonly 'aria-invalid'?: 'true' | undefined
-  readonly 'aria-busy'?: boolean
-  readonly onKeyDown?: (event: KeyboardEvent) => void
-  readonly onBlur?: () => void
 }
 
 /** The entity whose records a field references, if the caller may read it. */
 export const referencedBy = ({ references }: Pick<EntityField, 'references'>): Entity | undefined =>
   references === undefined ? undefined : entities.value?.find(({ name }) => name === references)
 
-/**
- * A combobox (ARIA 1.2, list autocomplete) for a reference: words and keys are searched among the records that it
- * can lead to, and the key of the chosen one becomes its value.
- */
-export function RecordPicker({
-  of: other,
-  text,
-  onText,
-  inputRef,
-  onKeyDown,
-  onBlur,
-  ...parts
-}: Parts): JSX.Element {
-  const list = useId()
-  const [isOpen, setOpen] = useState(false)
-  const [chosen, setChosen] = useState(0)
-  const [asked, setAsked] = useState<string>()
-  useEffect(() => {
-    if (!isOpen) return
-    const timer = setTimeout(() => setAsked(text), asked === undefined ? 0 : pause)
-    return () => clearTimeout(timer)
-  }, [text, isOpen])
-  const { value: found = [], loading } = useLoad(
-    async signal => (asked === undefined ? [] : find(other, asked, signal)),
-    [other, asked],
-  )
-  const isShown = isOpen && asked !== undefined && found.length > 0
-  const at = Math.min(chosen, found.length - 1)
-  const whole = useRef<HTMLSpanElement>(null)
-  const panel = useRef<HTMLDivElement>(null)
-  useLayoutEffect(() => {
-    if (!isShown) return
-    const place = () => placeBelow(whole.current, panel.current)
-    panel.current?.showPopover()
-    place()
-    addEventListener('scroll', place, { capture: true, passive: true })
-    addEventListener('resize', place)
-    return () => {
-      removeEventListener('scroll', place, { capture: true })
-      removeEventListener('resize', place)
-      panel.current?.hidePopover()
-    }
-  }, [isShown, found])
-  const take = (record: DataRecord | undefined) => {
-    if (!record) return
-    onText(keyText(other, record))
-    setOpen(false)
-  }
+/** Offers the records that a reference can lead to, by words or keys; the key of the chosen one becomes its value. */
+export function RecordPicker({ of: other, ...parts }: Parts): JSX.Element {
   const name = besideKey(other)
   return (
-    <span class="picker" ref={whole}>
-      <input
-        {...(parts as object)}
-        {...(inputRef && { ref: inputRef })}
-        role="combobox"
-        aria-expanded={isShown}
-        aria-controls={list}
-        aria-autocomplete="list"
-        {...(isShown ? { 'aria-activedescendant': `${list}-${at}` } : {})}
-        autoComplete="off"
-        spellcheck={false}
-        value={text}
-        onClick={() => setOpen(true)}
-        onInput={event => {
-          setOpen(true)
-          setChosen(0)
-          onText(event.currentTarget.value)
-        }}
-        onBlur={() => {
-          setOpen(false)
-          onBlur?.()
-        }}
-        onKeyDown={event => {
-          const step = { ArrowDown: 1, ArrowUp: found.length - 1 }[event.key]
-          if (step !== undefined && !event.altKey) {
-            event.preventDefault()
-            event.stopPropagation()
-            if (isShown) setChosen((at + step) % found.length)
-            else setOpen(true)
-          } else if (isShown && event.key === 'Enter' && !event.isComposing && asked === text) {
-            event.preventDefault()
-            event.stopPropagation()
-            take(found[at])
-          } else if (isShown && event.key === 'Escape') {
-            event.preventDefault()
-            event.stopPropagation()
-            setOpen(false)
-          } else onKeyDown?.(event)
-        }}
-      />
-      <div
-        ref={panel}
-        popover="manual"
-        id={list}
-        role="listbox"
-        aria-label={t('pick.list', { name: tOf('entity', other.name) })}
-        class="picker-list"
-      >
-        {isShown &&
-          found.map((record, place) => (
-            // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text
-            <div
-              key={keyText(other, record)}
-              id={`${list}-${place}`}
-              role="option"
-              aria-selected={place === at}
-              onPointerDown={event => {
-                event.preventDefault()
-                take(record)
-              }}
-              ref={element => {
-                if (place === at) element?.scrollIntoView({ block: 'nearest' })
-              }}
-            >
-              <bdi>{cut(keyText(other, record), 60)}</bdi>
-              {name && <bdi class="soft small">{cut(String(record[name.name] ?? ''), 120)}</bdi>}
-            </div>
-          ))}
-      </div>
-      <span class="sr-only" role="status">
-        {isOpen && asked !== undefined && !loading && t('pick.count', { n: found.length })}
-      </span>
-    </span>
+    <Combobox<DataRecord>
+      {...parts}
+      listLabel={t('pick.list', { name: tOf('entity', other.name) })}
+      find={(text, signal) => find(other, text, signal)}
+      on={other}
+      idOf={record => keyText(other, record)}
+      noteOf={record => (name ? String(record[name.name] ?? '') : '')}
+      onTake={record => parts.onText(keyText(other, record))}
+    />
   )
 }
 
@@ -243,20 +113,4 @@ async function find(
     records.filter(record => (keyText(other, record) === typed) === is),
   )
   return [...(exact ?? []), ...(rest ?? [])]
-}
-
-/** Distance in px between a panel and its input, and the edge of the window. */
-const gap = 4
-
-/** Places a panel below an input, or above it where there is more room. */
-function placeBelow(input: HTMLElement | null, panel: HTMLElement | null): void {
-  if (!input || !panel) return
-  const { left, top, bottom, width } = input.getBoundingClientRect()
-  const { clientWidth, clientHeight } = document.documentElement
-  const isAbove = clientHeight - bottom < Math.min(panel.scrollHeight, 240) && top > clientHeight - bottom
-  const room = (isAbove ? top : clientHeight - bottom) - 2 * gap
-  panel.style.minWidth = `${Math.min(width, clientWidth - 2 * gap)}px`
-  panel.style.maxHeight = `${Math.min(room, 320)}px`
-  panel.style.left = `${Math.max(gap, Math.min(left, clientWidth - panel.offsetWidth - gap))}px`
-  panel.style.top = isAbove ? `${top - gap - panel.offsetHeight}px` : `${bottom + gap}px`
 }

@@ -19,6 +19,8 @@ export const writtenIn = (text: string): Readonly<Record<string, unknown>> =>
 export const newer = signal<ReadonlyMap<string, DataRecord>>(new Map())
 /** Number of changes after which lists have to be loaded again: records that came or went. */
 export const rounds = signal(0)
+/** Number of times that a change met one of others, after which the history is loaded again. */
+export const conflicts = signal(0)
 
 export const nameOf = (entity: Entity, record: DataRecord): string =>
   `${entity.name}/${keyText(entity, record)}`

@@ -1,13 +1,15 @@
 import type { JSX } from 'preact'
+import { service } from '../../api.ts'
+import { isBuiltIn } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { Database, Plus, Table2, Upload } from '../../icons.ts'
-import { HalTable } from '../../parts/HalTable.tsx'
+import { inOrder } from '../../in-order.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
-import { Empty } from '../../parts/states.tsx'
-import type { Column } from '../../parts/Table.tsx'
+import { Empty, Loading, ProblemView } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { countTables, tablesPath } from '../tables/tables.ts'
@@ -52,6 +54,17 @@ const columns = (): readonly Column<Declared>[] => [
 
 function Entities(): JSX.Element {
   const { value: tables = 0 } = useLoad(countTables, [who.value])
+  // All of them, because the service sorts by the names of the API.
+  const { value, problem, reload } = useLoad(
+    async signal => {
+      const all: Declared[] = []
+      for await (const { items } of service.value.list<Declared>(entitiesAddress).pages(100, signal))
+        all.push(...items)
+      return all
+    },
+    [who.value],
+  )
+  const sorted = inOrder(value ?? [])
   return (
     <Page
       title={a('entities.title')}
@@ -75,16 +88,27 @@ function Entities(): JSX.Element {
         </>
       }
     >
-      <HalTable<Declared>
-        label={a('entities.title')}
-        path={entitiesAddress}
-        columns={columns()}
-        idOf={({ name }) => name}
-        pathOf={({ name }) => adminPath(name)}
-        empty={<Empty icon={Database} title={a('entities.none')} />}
-      />
+      {problem ? <ProblemView problem={problem} retry={reload} /> : !value && <Loading />}
+      <Part label={t('home.entities')} rows={sorted.filter(({ name }) => !isBuiltIn(name))} />
+      <Part label={t('home.built-in')} rows={sorted.filter(({ name }) => isBuiltIn(name))} />
+      {value?.length === 0 && <Empty icon={Database} title={a('entities.none')} />}
     </Page>
   )
 }
+
+const Part = ({ label, rows }: { readonly label: string; readonly rows: readonly Declared[] }) =>
+  rows.length === 0 ? null : (
+    <section class="section">
+      <h2>{label}</h2>
+      <Table
+        label={label}
+        columns={columns()}
+        rows={rows}
+        idOf={({ name }) => name}
+        pathOf={({ name }) => adminPath(name)}
+        whole
+      />
+    </section>
+  )
 
 export default Entities

@@ -1,8 +1,8 @@
 import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
-import { ownEntities } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { tOf } from '../../i18n/i18n.ts'
+import { ownEntities } from '../../in-order.ts'
 import { Field } from '../../parts/Field.tsx'
 
 type Declared = Schemas['Field']

@@ -22,7 +22,7 @@ export function Misfits({
   const entity = entities.value?.find(one => one.name === name)
   return (
     <ul class="misfits">
-      {misfits.map(({ field, constraint, count, examples }) => (
+      {misfits.map(({ field, constraint, count, examples, values = [] }) => (
         <li key={`${field} ${constraint}`}>
           <strong>
             <bdi>{field}</bdi>:
@@ -37,6 +37,7 @@ export function Misfits({
               return (
                 // Keys of different records are alike where they are cut.
                 <bdi key={at}>
+                  {values[at] !== undefined && <bdi>“{values[at]}” </bdi>}
                   {path === undefined ? (
                     example
                   ) : (

@@ -4,6 +4,7 @@ import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
+import { inOrder } from '../../in-order.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -86,7 +87,7 @@ function NewRelation({
   readonly onAdd: (relation: Relation) => void
   readonly onCancel: () => void
 }): JSX.Element {
-  const others = (entities.value ?? []).filter(({ name }) => name !== entity.name)
+  const others = inOrder(entities.value ?? []).filter(({ name }) => name !== entity.name)
   const [to, setTo] = useState(others[0]?.name ?? '')
   const target = others.find(({ name }) => name === to)
   const [pairs, setPairs] = useState<readonly (readonly [string, string])[]>([['', '']])

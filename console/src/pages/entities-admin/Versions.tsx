@@ -37,7 +37,12 @@ export function Versions({
         empty={<p>{a('versions.none')}</p>}
         columns={[
           { id: 'replaced', label: a('version.replaced'), cell: ({ replaced }) => formatTime(replaced) },
-          { id: 'by', label: a('version.by'), cell: ({ replacedBy }) => tOf('event', replacedBy) },
+          {
+            id: 'by',
+            label: a('version.by'),
+            cell: ({ replacedBy }) =>
+              replacedBy === 'entity.change' ? a('version.by.fields') : tOf('event', replacedBy),
+          },
           { id: 'records', label: a('entity.records'), cell: ({ records }) => formatNumber(records) },
           { id: 'fields', label: a('entity.fields'), cell: ({ fields }) => formatNumber(fields) },
           { id: 'bytes', label: a('entity.bytes'), cell: ({ bytes }) => formatBytes(bytes) },

@@ -116,6 +116,8 @@ export interface Misfit {
   readonly count: number
   /** The keys of the first records; for `oneOf` and `unique` the first values. */
   readonly examples: readonly string[]
+  /** The values of these records, if they can't have the new type. */
+  readonly values?: readonly string[]
 }
 
 /** Returns the misfits in the members of a problem, or in the result of a process; an empty list if there are none. */

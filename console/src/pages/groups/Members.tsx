@@ -38,7 +38,6 @@ export function Members<Row extends { readonly uuid: string }>(parts: Parts<Row>
           nameOf={nameOf}
           noteOf={noteOf}
           idOf={({ uuid }) => uuid}
-          action={a('add')}
           onChoose={async row => {
             await addMember(group, kind, row.uuid)
             toast(a('group.joined', { name: nameOf(row) }))

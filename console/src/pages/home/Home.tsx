@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { type Entity, isBuiltIn, loadEntities, loadPage } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowRight } from '../../icons.ts'
+import { inOrder } from '../../in-order.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
@@ -28,8 +29,9 @@ function Home(): JSX.Element {
 }
 
 function Lists({ list }: { readonly list: readonly Entity[] }): JSX.Element {
-  const own = list.filter(({ name }) => !isBuiltIn(name))
-  const kept = list.filter(({ name }) => isBuiltIn(name))
+  const sorted = inOrder(list)
+  const own = sorted.filter(({ name }) => !isBuiltIn(name))
+  const kept = sorted.filter(({ name }) => isBuiltIn(name))
   const login = who.value.kind === 'nobody' && <a href={loginHref()}>{t('home.more')}</a>
   return (
     <>

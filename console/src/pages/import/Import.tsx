@@ -48,7 +48,10 @@ function Import(): JSX.Element {
   const [sent, setSent] = useState<Sent>()
   const [sending, setSending] = useState<{ readonly file: File; readonly done: number }>()
   const [round, setRound] = useState(0)
-  const [process, setProcess] = useState<{ readonly id: string; readonly ended: boolean }>()
+  const [process, setProcess] = useState<{
+    readonly id: string
+    readonly state: 'begun' | 'done' | 'failed'
+  }>()
   const [asking, setAsking] = useState(false)
   const stopper = useStopper()
 
@@ -102,7 +105,7 @@ function Import(): JSX.Element {
   const beginNow = async (replace: boolean) => {
     if (!sent) return
     const { processId } = await beginImport(wanted, sent.upload, replace)
-    setProcess({ id: processId, ended: false })
+    setProcess({ id: processId, state: 'begun' })
   }
   const begin = useWork(() => beginNow(false))
   const restart = () => {
@@ -120,7 +123,13 @@ function Import(): JSX.Element {
   const isMuch = isSeen && takesMuch(seen.preview, known?.records ?? 0)
   return (
     <Page
-      title={fixed === '' ? a('import.title') : a('import.title.of', { name: fixed })}
+      title={
+        process
+          ? a(`import.title.${process.state}`, { name: wanted.entity })
+          : fixed === ''
+            ? a('import.title')
+            : a('import.title.of', { name: fixed })
+      }
       crumbs={[
         [a('entities.title'), href('admin/entities')],
         ...(fixed === '' ? [] : [[fixed, href(adminPath(fixed))] as const]),
@@ -132,16 +141,16 @@ function Import(): JSX.Element {
           <Follow
             key={process.id}
             id={process.id}
-            onEnd={() => {
-              setProcess({ ...process, ended: true })
+            onEnd={({ state }) => {
+              setProcess({ ...process, state: state === 'completed' ? 'done' : 'failed' })
               loadEntities().catch(() => {})
             }}
           />
-          {process.ended && (
+          {process.state !== 'begun' && (
             <div class="row">
               <a class="button primary" href={href(`entities/${encodeURIComponent(wanted.entity)}`)}>
                 <Icon of={Table2} />
-                {a('entity.show')}
+                {a('import.show', { name: wanted.entity })}
               </a>
               {isKnown && (
                 <a class="button" href={href(adminPath(wanted.entity))}>

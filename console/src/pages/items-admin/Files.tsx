@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes, t, tOf } from '../../i18n/i18n.ts'
+import { useStopper } from '../../parts/abort.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Drop } from '../../parts/Drop.tsx'
@@ -11,7 +12,7 @@ import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { addBundle, type Bitstream, deleteFile, loadFiles } from './items.ts'
+import { addBundle, type Bitstream, deleteFile, loadFiles, replaceFile } from './items.ts'
 import { Policies } from './Policies.tsx'
 
 /** The bundle of the files meant for readers. */
@@ -31,6 +32,7 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
   const [sending, setSending] = useState<Sending>()
   const [leaving, setLeaving] = useState<Bitstream>()
   const [shown, setShown] = useState<Bitstream>()
+  const [replacing, setReplacing] = useState<Bitstream>()
 
   const send = async (files: readonly File[]) => {
     const controller = new AbortController()
@@ -74,6 +76,14 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
             onClick={() => setShown(file)}
           >
             {a('file.access')}
+          </button>
+          <button
+            type="button"
+            class="link-button"
+            aria-label={`${a('file.replace')}: ${file.name}`}
+            onClick={() => setReplacing(file)}
+          >
+            {a('file.replace')}
           </button>
           <button
             type="button"
@@ -160,11 +170,54 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
           <p>{a('file.delete.help')}</p>
         </Confirm>
       )}
+      {replacing && (
+        <Replace
+          file={replacing}
+          onClose={isDone => {
+            setReplacing(undefined)
+            if (isDone) reload()
+          }}
+        />
+      )}
       {shown && (
         <Dialog title={a('file.access.title', { name: shown.name })} wide onClose={() => setShown(undefined)}>
           <Policies object={shown.uuid} />
         </Dialog>
       )}
     </div>
+  )
+}
+
+/** Asks for the new content of a file, and once more before the old one goes. */
+function Replace({
+  file,
+  onClose,
+}: {
+  readonly file: Bitstream
+  readonly onClose: (isDone: boolean) => void
+}): JSX.Element {
+  const [chosen, setChosen] = useState<File>()
+  const stopper = useStopper()
+  return (
+    <Confirm
+      title={a('file.replace.title', { name: file.name })}
+      act={a('file.replace')}
+      onClose={isDone => {
+        stopper.stop()
+        onClose(isDone)
+      }}
+      work={async () => {
+        if (!chosen) return false
+        await replaceFile(file, chosen, stopper.begin())
+        return toast(a('file.replaced', { name: file.name }))
+      }}
+    >
+      <p>{a('file.replace.help')}</p>
+      <Drop
+        label={a('files.drop.one')}
+        hint={chosen && `${chosen.name}, ${formatBytes(chosen.size)}`}
+        onFiles={([one]) => setChosen(one)}
+      />
+    </Confirm>
   )
 }

@@ -142,8 +142,9 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
     toast(a('policies.added'))
     onDone()
   })
+  const isReversed = days.from !== '' && days.until !== '' && days.from > days.until
   const day = (name: 'from' | 'until', label: string) => (
-    <Field label={label}>
+    <Field label={label} fault={isReversed && name === 'until' ? a('policies.reversed') : undefined}>
       <input
         type="date"
         value={days[name]}
@@ -156,7 +157,7 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
       class="new-policy"
       onSubmit={event => {
         event.preventDefault()
-        work.run()
+        if (!isReversed) work.run()
       }}
     >
       <div class="fields">
@@ -186,7 +187,12 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
       {who === 'person' && <ChosenPerson person={person} onChange={setPerson} />}
       <ProblemNotice problem={work.problem} />
       <div class="row">
-        <button type="submit" class="button primary" aria-disabled={uuid === undefined} aria-busy={work.busy}>
+        <button
+          type="submit"
+          class="button primary"
+          aria-disabled={uuid === undefined || isReversed}
+          aria-busy={work.busy}
+        >
           {a('policies.add.do')}
         </button>
         <button type="button" class="button" onClick={onCancel}>
@@ -218,7 +224,6 @@ export const ChosenGroup = ({
       path={`${groups}/search/byMetadata`}
       nameOf={({ name }) => name}
       idOf={one => one.uuid}
-      action={a('choose')}
       onChoose={onChange}
     />
   )

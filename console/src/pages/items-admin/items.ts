@@ -116,6 +116,22 @@ export async function loadFiles(
 export const addBundle = (item: string, name: string): Promise<Bundle> =>
   service.value.post<Bundle>(`${itemAddress(item)}/bundles`, { json: { name } })
 
+/** Replaces the content of a file, which keeps its address, if it is still the one that was seen. */
+export const replaceFile = (
+  { uuid, checkSum }: Bitstream,
+  file: File,
+  signal: AbortSignal,
+): Promise<unknown> =>
+  service.value.put(`${core}/bitstreams/${encodeURIComponent(uuid)}/content`, {
+    body: () => {
+      const form = new FormData()
+      form.append('file', file, file.name)
+      return form
+    },
+    headers: { 'if-match': `"${checkSum.value}"` },
+    signal,
+  })
+
 export const deleteFile = (uuid: string): Promise<unknown> =>
   service.value.delete(`${core}/bitstreams/${encodeURIComponent(uuid)}`)
 

@@ -1,13 +1,15 @@
 import type { JSX } from 'preact'
-import { t, tOf } from '../../i18n/i18n.ts'
+import { language, t, tOf } from '../../i18n/i18n.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { cut, isAddress, Value } from '../../parts/Value.tsx'
-import { href, type Parameters } from '../../router.ts'
+import { href, type Parameters, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { hasWord } from '../search/search.ts'
 import { Cite } from './Cite.tsx'
+import { addressOfDoi } from './citation.ts'
 import { FileEntry } from './FileEntry.tsx'
 import { type Bitstream, type Item, loadFiles, loadItem } from './load.ts'
 import './items.css'
@@ -98,10 +100,14 @@ const Metadata = ({ item }: { readonly item: Item }): JSX.Element => (
           <dt key={field}>
             <bdi title={field}>{tOf('metadata', field)}</bdi>
           </dt>
-          {values.map(({ value, language }, at) => (
+          {values.map(({ value, language: tag }, at) => (
             <dd key={`${field} ${at}`}>
-              {isAddress(value) ? <Value value={value} /> : <bdi>{cut(value, 20_000)}</bdi>}
-              {language && <span class="tag lang">{language}</span>}
+              <MetadataText field={field} value={value} />
+              {tag && (
+                <span class="tag lang" title={nameOfLanguage(tag)}>
+                  {tag}
+                </span>
+              )}
             </dd>
           ))}
         </>
@@ -109,5 +115,34 @@ const Metadata = ({ item }: { readonly item: Item }): JSX.Element => (
     </dl>
   </section>
 )
+
+/** A value of metadata. People and subjects lead to what else there is of them, and a DOI to its object. */
+function MetadataText({ field, value }: { readonly field: string; readonly value: string }): JSX.Element {
+  const shown = <bdi>{cut(value, 20_000)}</bdi>
+  const doi = field === 'dc.identifier.doi' ? addressOfDoi(value) : undefined
+  if (doi)
+    return (
+      <a href={doi} target="_blank" rel="noopener noreferrer">
+        {shown}
+      </a>
+    )
+  if (isAddress(value)) return <Value value={value} />
+  if (/^dc\.language(\.iso)?$/.test(field)) return <bdi title={value}>{nameOfLanguage(value)}</bdi>
+  if (!hasWord(value) || value.length > 200) return shown
+  if (/^dc\.(contributor|creator)\b/.test(field))
+    return <a href={href(withQuery('items', { search: value }))}>{shown}</a>
+  if (/^dc\.subject\b/.test(field))
+    return <a href={href(withQuery('search', { q: `"${value.replaceAll('"', ' ')}"` }))}>{shown}</a>
+  return shown
+}
+
+/** The name of a language by its tag, such as `en` or `de_AT`; the text itself if it is none. */
+function nameOfLanguage(tag: string): string {
+  try {
+    return new Intl.DisplayNames(language.value, { type: 'language' }).of(tag.replaceAll('_', '-')) ?? tag
+  } catch {
+    return tag
+  }
+}
 
 export default ItemPage

@@ -14,8 +14,16 @@ const all = ({ metadata }: Item, field: string) =>
 
 const first = (item: Item, ...fields: readonly string[]) => fields.flatMap(field => all(item, field))[0]
 
+/** The address at which a DOI leads to its object. @returns undefined for a text that is no DOI */
+export function addressOfDoi(text: string): string | undefined {
+  const [, doi] = /^(?:doi:\s*|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(text.trim()) ?? []
+  if (doi === undefined || !doi.isWellFormed()) return undefined
+  return `https://doi.org/${doi.split('/').map(encodeURIComponent).join('/')}`
+}
+
 /** Everything that a citation says. */
 function factsOf({ item, repository, address }: Cited) {
+  const doi = first(item, 'dc.identifier.doi')?.replace(/^(doi:\s*|https?:\/\/(dx\.)?doi\.org\/)/i, '')
   const link = all(item, 'dc.identifier.uri').find(one => /^https?:\/\/[^\s<>"]+$/i.test(one))
   return {
     authors: item.authors.map(one => one.replaceAll(/\s+/g, ' ').trim()).filter(Boolean),
@@ -25,9 +33,9 @@ function factsOf({ item, repository, address }: Cited) {
     repository,
     kind: item.type?.toLowerCase() ?? '',
     isbn: first(item, 'dc.identifier.isbn'),
-    doi: first(item, 'dc.identifier.doi')?.replace(/^https?:\/\/(dx\.)?doi\.org\//i, ''),
+    doi,
     language: first(item, 'dc.language.iso', 'dc.language'),
-    link: link ?? address,
+    link: (doi && addressOfDoi(doi)) ?? link ?? address,
   }
 }
 

@@ -3,6 +3,7 @@ import { useId, useState } from 'preact/hooks'
 import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatNumber, tOf } from '../../i18n/i18n.ts'
+import { inOrder } from '../../in-order.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Finder } from '../../parts/Finder.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -47,7 +48,6 @@ export function AccessView({ person }: { readonly person: Person }): JSX.Element
           nameOf={({ name }) => name}
           noteOf={({ metadata }) => textOf(metadata, 'dc.description')}
           idOf={({ uuid }) => uuid}
-          action={a('add')}
           onChoose={async group => {
             await addMember(group.uuid, 'epersons', person.uuid)
             toast(a('person.joined', { name: nameOf(person), group: group.name }))
@@ -124,7 +124,7 @@ function Question({
           ))}
         </datalist>
         <datalist id={`${id}-entity`}>
-          {entities.value?.map(({ name }) => (
+          {inOrder(entities.value ?? []).map(({ name }) => (
             <option key={name} value={name}>
               {tOf('entity', name)}
             </option>
@@ -162,7 +162,7 @@ function TitleOf({ uuid }: { readonly uuid: string }): JSX.Element {
 
 function Sees({ access }: { readonly access: Access }): JSX.Element {
   const { administrator, items, files, entities, object, record } = access
-  const open = entities.filter(({ read, write }) => read.may || write.may)
+  const open = inOrder(entities.filter(({ read, write }) => read.may || write.may))
   const columns: readonly Column<Access['entities'][number]>[] = [
     {
       id: 'name',

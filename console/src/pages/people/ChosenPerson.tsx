@@ -25,7 +25,6 @@ export const ChosenPerson = ({
       nameOf={nameOf}
       noteOf={({ email }) => email}
       idOf={one => one.uuid}
-      action={a('choose')}
       onChoose={onChange}
     />
   )

@@ -24,7 +24,7 @@ const most = 6
 
 /** Returns the series with the highest peaks. */
 function busiest(all: readonly Series[]): readonly Series[] {
-  const peak = ({ values }: Series) => Math.max(...values.map(value => value ?? 0))
+  const peak = ({ values }: Series) => peakOf(values) ?? 0
   const kept = new Set(all.toSorted((one, other) => peak(other) - peak(one)).slice(0, most))
   return all.filter(one => kept.has(one))
 }
@@ -85,15 +85,19 @@ export function LinePlot({ title, unit, times, series: all }: Parts): JSX.Elemen
                 {name}
               </th>
               <td>{written(values.at(-1))}</td>
-              <td class="soft">
-                {a('plot.max', { value: written(Math.max(...values.map(value => value ?? 0))) })}
-              </td>
+              <td class="soft">{a('plot.max', { value: written(peakOf(values)) })}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </figure>
   )
+}
+
+/** @returns undefined before anything was measured */
+const peakOf = (values: Series['values']): number | undefined => {
+  const known = values.filter(value => value !== null)
+  return known.length === 0 ? undefined : Math.max(...known)
 }
 
 const written = (value: number | null | undefined) =>
