@@ -30,6 +30,7 @@ export {
   CopyPlus,
   Database,
   Download,
+  Ellipsis,
   Eye,
   EyeOff,
   FileText,

@@ -14,6 +14,7 @@ import {
   openDesk,
   phone,
   settled,
+  showTools,
   takePicture,
 } from '../support/clients/console.ts'
 import { lettersOf, reader } from '../support/data/archive.ts'
@@ -211,6 +212,7 @@ testOn(
     await button(page, 'Search for base*').click()
     await condition(page, '* match "base*"')
     await page.getByText(/^1–50 of /).waitFor()
+    await showTools(page)
     await button(page, 'Facets').click()
     await dialog(page).getByRole('group', { name: 'place', exact: true }).getByLabel('Basel').check()
     await condition(page, '* match "base*" and place = "Basel"')

@@ -12,6 +12,7 @@ import {
   said,
   screen,
   settled,
+  showTools,
 } from '../support/clients/console.ts'
 import { list } from '../support/clients/listings.ts'
 import { putRecord } from '../support/data/record-writes.ts'
@@ -104,6 +105,7 @@ for (const look of looks)
           .first()
           .click()
         await found(page, letters.length)
+        await showTools(page)
         await button(page, 'Facets').click()
         const facet = (name: string) => page.getByRole('group', { name, exact: true })
         await facet('language').getByLabel('fr', { exact: false }).first().check()
@@ -139,6 +141,7 @@ for (const look of looks)
 
       await t.test('the view becomes a question, and the question a drawing', async () => {
         const condition = conditionOf(page)
+        await showTools(page)
         await page.getByRole('link', { name: 'As a question' }).click()
         await page.getByRole('heading', { level: 1, name: 'Questions' }).waitFor()
         await found(page, chosen.length)
@@ -166,6 +169,7 @@ for (const look of looks)
           const other = await openDesk(t, origin, look)
           await other.page.goto(page.url())
           await found(other.page, chosen.length)
+          await showTools(page)
           await button(page, 'As a request').click()
           await see('request')
           await button(dialog(page), 'Copy: curl').click()
@@ -279,6 +283,7 @@ for (const look of looks)
         await button(page, 'Save').first().click()
         await said(page, 'Saved')
         await desk.open('entities/prints')
+        await showTools(page)
         await button(page, 'Edit').click()
         await cell(4, 'Title').dblclick()
         await page.getByLabel('Title', { exact: true }).fill('The fourth print')
@@ -308,6 +313,7 @@ for (const look of looks)
 
       await t.test('meets what another person has written meanwhile, and chooses', async () => {
         await desk.open('entities/prints/records/9')
+        await showTools(page)
         await button(page, 'Edit').click()
         await page.getByLabel('Title', { exact: true }).fill('Mine')
         await putRecord(other, 'prints', 9, { Nr: 9, Title: 'Theirs', Price: 7, Place: 'Basel' })

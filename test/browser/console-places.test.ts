@@ -229,6 +229,26 @@ for (const size of [screen, phone]) {
   )
 }
 
+testOn(
+  'sqlite',
+  'CO4 on a phone, a table begins below its search and one button that shows the others',
+  async t => {
+    const { desk, page } = await openArchive(t, { size: phone })
+    await desk.open('entities/letters')
+    const heading = await page.getByRole('heading', { level: 1 }).boundingBox()
+    const table = await page.getByRole('table').boundingBox()
+    assert.ok(heading && table && table.y - heading.y < 220, `${table?.y} after ${heading?.y}`)
+    const names = ['Facets', 'Filter', 'Sort', 'Draw']
+    for (const name of names) assert.equal(await button(page, name).isVisible(), false, name)
+    await button(page, 'What else can be done').press('Enter')
+    for (const name of names.slice(0, 2)) assert.equal(await button(page, name).isVisible(), true, name)
+    await page.getByRole('link', { name: 'Draw' }).waitFor()
+    await assertFits(page, 'a table with its tools')
+    await assertAccessible(page, 'a table with its tools')
+    desk.assertQuiet()
+  },
+)
+
 testOn('sqlite', 'CO1 E1 a mistyped address shows a page that leads to the console', async t => {
   const { service, desk, page } = await openArchive(t, { as: null })
   desk.expectRefusals()

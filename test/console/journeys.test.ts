@@ -9,6 +9,7 @@ import {
   openDesk,
   phone,
   settled,
+  showTools,
   startDeskService,
   takePicture,
 } from '../support/clients/console.ts'
@@ -170,6 +171,7 @@ testOn(
   async t => {
     const { desk, page } = await openArchive(t, { as: reader, size: phone })
     await desk.open('entities/letters')
+    await showTools(page)
     const sorting = page.getByRole('button', { name: /^Sort( \d)?$/ })
     const sorted = (value: string) => page.waitForURL(url => url.searchParams.get('sort') === value)
     const add = async (name: string) => {

@@ -154,6 +154,13 @@ export async function choose(page: Page, name: string): Promise<void> {
   await dialog(page).waitFor()
 }
 
+/** Shows what a phone has behind one button above a table; a wider screen shows it anyway. */
+export async function showTools(page: Page): Promise<void> {
+  await settled(page)
+  const more = button(page, 'What else can be done')
+  if ((await more.isVisible()) && (await more.getAttribute('aria-expanded')) === 'false') await more.click()
+}
+
 /** Waits until nothing is loading. */
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()

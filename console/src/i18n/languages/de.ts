@@ -192,6 +192,7 @@ export const everybody: Everybody = {
   'applied.remove': '{text} entfernen',
   'applied.more': 'und {n} weitere',
   'applied.clear': 'Alle entfernen',
+  'entity.tools': 'Was sich sonst tun lässt',
   'entity.search': 'Wörter suchen',
   questions: 'Fragen',
   'questions.lead':

@@ -185,6 +185,7 @@ export const everybody = {
   'applied.remove': 'Remove {text}',
   'applied.more': 'and {n} more',
   'applied.clear': 'Remove all',
+  'entity.tools': 'What else can be done',
   'entity.search': 'Search words',
   questions: 'Questions',
   'questions.lead':

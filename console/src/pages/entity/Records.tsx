@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type DataRecord, type Entity, isSortable, keyOf, keyPath, recordPath } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
-import { ListFilter, SlidersHorizontal } from '../../icons.ts'
+import { Ellipsis, ListFilter, SlidersHorizontal } from '../../icons.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -58,10 +58,11 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
     chosen ?? (condition !== '' && (problem instanceof RefusedCondition || step.value !== undefined))
   const all = requirementsOf(condition, entity.fields)
   const facets = useFacetsOpen()
+  const [hasTools, setTools] = useState(false)
   return (
     <section class="stack" aria-busy={loaded.loading}>
       <Progress busy={loaded.loading && loaded.value !== undefined} />
-      <div class="toolbar">
+      <div class="toolbar tools">
         {all && isSearchable(entity) && (
           <SearchBox
             label={t('entity.search')}
@@ -71,6 +72,16 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
             }
           />
         )}
+        <button
+          type="button"
+          class="button icon more"
+          aria-expanded={hasTools}
+          aria-label={t('entity.tools')}
+          title={t('entity.tools')}
+          onClick={() => setTools(!hasTools)}
+        >
+          <Icon of={Ellipsis} />
+        </button>
         {all && (
           <button
             type="button"
