@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { readBuilt } from '../../src/console/routes.ts'
+import { addItem, everybody } from '../support/data/repository.ts'
 import { startService } from '../support/service/service.ts'
 
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
@@ -163,4 +164,28 @@ test('CO3 the policy of the page allows nothing inline, nothing from elsewhere, 
   assert.doesNotMatch(policy, /unsafe|https?:|\*/)
   const text = await page.text()
   assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:/)
+})
+
+test('CO3 F2 scripts and style sheets that people upload are sent as plain text', async t => {
+  const service = await startService(t)
+  const types = [
+    [
+      'text/javascript',
+      'text/javascript; charset=utf-8',
+      'Application/X-JavaScript',
+      'application/ecmascript',
+    ],
+    ['text/javascript1.5', 'text/jscript', 'text/livescript', 'text/css'],
+  ].flat()
+  const { bitstreams } = await addItem(service, {
+    identifier: 'code/1',
+    readers: everybody,
+    files: types.map((mimeType, at) => ({ name: `${at}.js`, content: 'let a', mimeType })),
+  })
+  for (const { uuid, name } of bitstreams) {
+    const { headers } = await fetch(`${service.address}/api/core/bitstreams/${uuid}/content`)
+    assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8', name)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.match(headers.get('content-disposition') ?? '', /^attachment/)
+  }
 })
