@@ -1112,7 +1112,6 @@ export const administration: Administration = {
 
   // Import
   'import.title': 'Datei importieren',
-  'import.title.begun': 'In {name} importieren',
   'import.title.done': 'Der Import in {name} ist fertig',
   'import.title.failed': 'Der Import in {name} ist gescheitert',
   'import.show': 'Datensätze von {name} zeigen',

@@ -1074,7 +1074,6 @@ export const administration = {
 
   // Import
   'import.title': 'Import a file',
-  'import.title.begun': 'Import into {name}',
   'import.title.done': 'The import into {name} is done',
   'import.title.failed': 'The import into {name} has failed',
   'import.show': 'Show the records of {name}',

@@ -124,11 +124,11 @@ function Import(): JSX.Element {
   return (
     <Page
       title={
-        process
+        process && process.state !== 'begun'
           ? a(`import.title.${process.state}`, { name: wanted.entity })
-          : fixed === ''
-            ? a('import.title')
-            : a('import.title.of', { name: fixed })
+          : process || fixed !== ''
+            ? a('import.title.of', { name: wanted.entity })
+            : a('import.title')
       }
       crumbs={[
         [a('entities.title'), href('admin/entities')],
