@@ -54,6 +54,8 @@ testOn(
     assert.equal((await service.storage.entities.all()).has('ships'), false, 'nothing has happened yet')
     await button(page, 'Import as ships').click()
     await page.locator('main').getByText('completed').waitFor()
+    await page.getByRole('heading', { level: 1, name: 'The import into ships is done' }).waitFor()
+    await page.getByRole('link', { name: 'Show the records of ships' }).waitFor()
     const ships = (await service.storage.entities.all()).get('ships')
     assert.deepEqual(
       [ships?.read, ships?.fields.find(({ name }) => name === 'built')?.type],
