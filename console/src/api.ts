@@ -1,6 +1,7 @@
 import { CarrelNetworkError, CarrelProblem, type Client, createClient } from '@carrel/client'
 import { computed, signal } from '@preact/signals'
 import { canBeExact } from './exact.ts'
+import { claim, end, fetchAsOwner, recallInTab, rememberInTab } from './owner.ts'
 
 export type { HalPage } from '@carrel/client'
 /** The console's access to the service; this is the only file that creates a client. */
@@ -32,7 +33,15 @@ export const client: Client = createClient(new URL('..', document.baseURI).href,
   csrfHeader,
   bigint: canBeExact,
   onLoginNeeded: askForLogin,
+  fetch: fetchAsOwner,
 })
+
+// Listens before anything else, so that no request of one person is sent with the session of another.
+client.onSession((session, why) => {
+  if (why === 'logout') end()
+  else if (session?.eperson !== undefined) claim(session.eperson)
+})
+if (client.session?.eperson !== undefined) claim(client.session.eperson)
 
 /**
  * The eperson on whose behalf an administrator acts, and the reason given. It applies to this tab until it is
@@ -44,12 +53,11 @@ export interface Acting {
   readonly reason: string
 }
 
-const key = 'carrel.acting'
+const key = 'acting'
 
 function recalled(): Acting | undefined {
   try {
-    const text = sessionStorage.getItem(key)
-    return text === null ? undefined : (JSON.parse(text) as Acting)
+    return (JSON.parse(recallInTab(key) ?? 'null') as Acting | null) ?? undefined
   } catch {
     return undefined
   }
@@ -59,12 +67,7 @@ export const acting = signal<Acting | undefined>(recalled())
 
 export function actAs(person: Acting | undefined): void {
   acting.value = person
-  try {
-    if (person) sessionStorage.setItem(key, JSON.stringify(person))
-    else sessionStorage.removeItem(key)
-  } catch {
-    // Without storage, acting ends when the page is left.
-  }
+  rememberInTab(key, person ? JSON.stringify(person) : null)
 }
 
 /**

@@ -1,4 +1,5 @@
 import { batch, computed, signal } from '@preact/signals'
+import { owner } from './owner.ts'
 
 /**
  * The address holds the state: the page and its parameters. Paths are relative to the console, such as
@@ -17,6 +18,14 @@ const pathHere = () => {
   return pathname.startsWith(base) ? pathname.slice(base.length).replace(/\/$/, '') : ''
 }
 
+/** The state of an entry of the history: whose it is, and where its page was scrolled to. */
+interface Entry {
+  readonly by?: string | undefined
+  readonly scroll?: number
+}
+const entryHere = () => history.state as Entry | null
+const ownEntry = (more?: Entry | null): Entry => ({ ...more, by: owner.value })
+
 export const path = signal(pathHere())
 const search = signal(location.search)
 /** Parameters of the address. */
@@ -29,10 +38,10 @@ export const href = (to: string): string => (to === '' ? home : base + to)
 
 export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   const address = href(to)
-  if (replace) history.replaceState(null, '', address)
+  if (replace) history.replaceState(ownEntry(), '', address)
   else {
     keepScroll()
-    history.pushState(null, '', address)
+    history.pushState(ownEntry(), '', address)
   }
   arrive()
 }
@@ -48,7 +57,7 @@ export function setQuery(
     else next.set(name, value)
   const text = next.size === 0 ? '' : `?${next}`
   if (text === search.value) return
-  history[replace ? 'replaceState' : 'pushState'](history.state, '', location.pathname + text)
+  history[replace ? 'replaceState' : 'pushState'](ownEntry(entryHere()), '', location.pathname + text)
   search.value = text
 }
 
@@ -72,7 +81,7 @@ function arrive() {
   })
 }
 
-const keepScroll = () => history.replaceState({ scroll: scrollY }, '')
+const keepScroll = () => history.replaceState(ownEntry({ scroll: scrollY }), '')
 
 /**
  * Handles clicks on links. They stay plain anchors, so that they can be opened in a new tab, copied and read
@@ -100,10 +109,14 @@ function onClick(event: MouseEvent) {
 }
 
 export function listen(): void {
+  // The way back leads to no page of a person who has logged out.
+  const { by } = entryHere() ?? {}
+  if (by !== undefined && by !== owner.value) go('', { replace: true })
+  else history.replaceState(ownEntry(entryHere()), '')
   addEventListener('click', onClick)
   addEventListener('popstate', event => {
     arrive()
-    const scroll = (event.state as { scroll?: number } | null)?.scroll ?? 0
+    const scroll = (event.state as Entry | null)?.scroll ?? 0
     requestAnimationFrame(() => scrollTo(0, scroll))
   })
 }

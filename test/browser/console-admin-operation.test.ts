@@ -263,7 +263,7 @@ testOn(
     await button(page, 'End all sessions').click()
     desk.expectRefusals()
     await dialog(page).getByRole('button', { name: 'End all sessions' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     assert.equal(await client.isLoggedIn(), false)
     desk.assertQuiet()
     someone.assertQuiet()

@@ -134,6 +134,27 @@ test('CL2 someone logs in again, once, and the requests that needed it go on', a
   assert.ok(line.requests.length > sent)
 })
 
+test('CL2 what one person asked for is not sent when another one logs in', async t => {
+  const { line, open, service } = await startClientWorld(t)
+  const letPass = movingClock(t)
+  await service.addEperson('other@example.org')
+  const asAnother = open({
+    onLoginNeeded: () => asAnother.login('other@example.org', passwordOf('other@example.org')),
+  })
+  await asAnother.login(ruth, passwordOf(ruth))
+  letPass(tokenLifetime)
+  const before = line.count('GET', '/api/authn/sessions')
+  const sessions = () => asAnother.list('/api/authn/sessions').page(0, 100)
+  const answers = await Promise.allSettled([sessions(), sessions()])
+  for (const answer of answers) {
+    assert.ok(answer.status === 'rejected' && answer.reason instanceof CarrelProblem)
+    assert.equal(answer.reason.code, 'session-over')
+  }
+  assert.equal(line.count('GET', '/api/authn/sessions'), before)
+  // From then on it is their client.
+  assert.equal((await asAnother.status())._embedded.eperson?.email, 'other@example.org')
+})
+
 test('CL2 a login that does not come leaves the error of the request', async t => {
   const { open, openAs } = await startClientWorld(t)
   let asked = 0

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { recallInTab, rememberInTab } from '../owner.ts'
 
 /** A text being typed. It survives a reload, and a login at another site. */
 export interface Draft {
@@ -10,31 +11,17 @@ export interface Draft {
   done(): void
 }
 
-const prefix = 'carrel.draft.'
+const prefix = 'draft.'
 /** Maximum number of characters stored. A longer text lasts only as long as the page is open. */
 const longest = 200_000
 
-const read = (name: string) => {
-  try {
-    return sessionStorage.getItem(prefix + name)
-  } catch {
-    return null
-  }
-}
-
-function write(name: string, value: string | null) {
-  try {
-    if (value === null || value.length > longest) sessionStorage.removeItem(prefix + name)
-    else sessionStorage.setItem(prefix + name, value)
-  } catch {
-    // Without storage, the text lasts as long as the page is open.
-  }
-}
+const write = (name: string, value: string | null) =>
+  rememberInTab(prefix + name, value === null || value.length > longest ? null : value)
 
 /** @param name of the field, unique in the tab; never use it for a password */
 export function useDraft(name: string, initial: string): Draft {
   const [state, setState] = useState(() => {
-    const found = read(name)
+    const found = recallInTab(prefix + name)
     return { value: found ?? initial, kept: found !== null }
   })
   // The initial text may have changed meanwhile, such as after Back.

@@ -28,6 +28,11 @@ export function toast(text: string, tone: Toast['tone'] = 'good', action?: Actio
   setTimeout(() => remove(id), action ? 15_000 : 6_000)
 }
 
+/** Removes the toasts with a button. */
+export const forgetActions = (): void => {
+  toasts.value = toasts.peek().filter(one => !one.action)
+}
+
 const remove = (id: number) => {
   toasts.value = toasts.value.filter(one => one.id !== id)
 }

@@ -4,7 +4,7 @@ import { ChevronDown, CircleUser, KeyRound, LogOut, MonitorSmartphone, Settings 
 import { Icon } from '../parts/Icon.tsx'
 import { Menu } from '../parts/Menu.tsx'
 import { toast } from '../parts/toast.tsx'
-import { go, href } from '../router.ts'
+import { href } from '../router.ts'
 import { eperson, logout } from '../session.ts'
 
 /** A menu with the name of the logged-in eperson and links to their account. */
@@ -14,7 +14,6 @@ export function AccountMenu(): JSX.Element | null {
   const leave = async () => {
     try {
       await logout()
-      go('')
     } catch (error) {
       toast(error instanceof Error ? error.message : t('failed'), 'bad')
     }

@@ -122,7 +122,9 @@ export class Sessions {
    * error.
    */
   async fresh(): Promise<string | undefined> {
+    const before = this.token
     await this.#loggingIn
+    this.#requireSame(before)
     const { token } = this
     if (token === undefined) return undefined
     const left = this.#left(token)
@@ -159,16 +161,23 @@ export class Sessions {
   /**
    * Asks for a new login because the service no longer accepts the token, once for all waiting requests.
    *
-   * @throws CarrelProblem if there was no login
+   * @throws CarrelProblem if there was no login, or another person's
    */
   async lost(token: string): Promise<void> {
-    if (this.token !== token && this.token !== undefined) return
+    if (this.token !== token && this.token !== undefined) return this.#requireSame(token)
     // `onLoginNeeded` was called already, without a login.
     if (this.token === undefined && !this.#loggingIn) throw sessionOver()
     this.#loggingIn ??= this.#logInAgain(token).finally(() => {
       this.#loggingIn = undefined
     })
     await this.#loggingIn
+    this.#requireSame(token)
+  }
+
+  /** What one person began is not sent as another. */
+  #requireSame(token: string | undefined): void {
+    const now = this.token
+    if (token && now && claimsOf(token).eid !== claimsOf(now).eid) throw sessionOver()
   }
 
   close(): void {

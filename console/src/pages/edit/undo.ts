@@ -1,10 +1,17 @@
-import { CarrelProblem } from '../../api.ts'
+import { effect } from '@preact/signals'
+import { CarrelProblem, service } from '../../api.ts'
 import { t } from '../../i18n/i18n.ts'
-import { toast } from '../../parts/toast.tsx'
+import { forgetActions, toast } from '../../parts/toast.tsx'
 
 /** The last change of this tab, which can be undone. */
 let last: (() => Promise<unknown>) | undefined
 let isListening = false
+// A change is undone as the person as whom it was made.
+effect(() => {
+  service.value
+  last = undefined
+  forgetActions()
+})
 
 /**
  * Confirms a change, and offers to undo it.

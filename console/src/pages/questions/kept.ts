@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { eperson } from '../../session.ts'
+import { owner } from '../../owner.ts'
 import { recall, remember } from '../../settings.ts'
 
 /** Questions of one person in this browser: what was asked lately, and what they kept under a name. */
@@ -14,7 +14,7 @@ export const longestName = most.name
 
 const none: Kept = { recent: [], named: [] }
 const changed = signal(0)
-const place = () => `questions.${eperson.value?.uuid ?? 'nobody'}`
+const place = () => `questions.${owner.value ?? 'nobody'}`
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= most.text
 

@@ -5,7 +5,6 @@ import { KeyRound, LogOut } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { go } from '../../router.ts'
 import { logout } from '../../session.ts'
 import { AllTokens } from './AllTokens.tsx'
 import { Identities } from './Identities.tsx'
@@ -64,7 +63,6 @@ function Logins(): JSX.Element {
             await endAllSessions()
             // The current session has ended, too. Logging out makes the browser forget it, in every tab.
             await logout()
-            go('login')
           }}
         >
           <p>{a('sessions.end-all.help')}</p>
