@@ -69,8 +69,11 @@ function evidenceInWords({
   offers = [],
 }: PreviewField) {
   if (!kinds) return []
-  const found = kinds.map(({ kind, count, line, example }, at) => {
-    const counted = `${kindsInWords[kind]}: ${count.toLocaleString('en')}`
+  const found = kinds.map(({ kind, count, line, example, quoted }, at) => {
+    const asTexts =
+      quoted &&
+      `, ${quoted.count.toLocaleString('en')} of them in quotation marks (first on line ${quoted.line}: ${printable(quoted.example)})`
+    const counted = `${kindsInWords[kind]}: ${count.toLocaleString('en')}${asTexts ?? ''}`
     const more = kind === 'text' ? texts.length - 1 + moreTexts : 0
     return at === 0 && kind !== 'text'
       ? counted

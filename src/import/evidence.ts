@@ -19,6 +19,8 @@ export interface KindFound {
   /** The first line that has one, and the value there. */
   readonly line: number
   readonly example: string
+  /** Those that JSON writes as texts, such as `"1997"` among numbers; absent in a table, where all cells are. */
+  readonly quoted?: Omit<KindFound, 'kind' | 'quoted'>
 }
 
 export interface TextFound {
@@ -49,8 +51,12 @@ const enough = 20_000
 /** Separators of lists, by what is looked for. Commas are too frequent in texts to be offered. */
 const separators = [';', '|'] as const
 
+type Counted = { count: number; line: number; example: string }
+
 interface Tally {
-  readonly kinds: Map<ValueKind, { count: number; line: number; example: string }>
+  readonly kinds: Map<ValueKind, Counted>
+  /** Values of kinds that JSON doesn't write as texts. */
+  readonly quoted: Map<ValueKind, Counted>
   readonly texts: Map<string, { count: number; line: number }>
   readonly separated: Map<string, number>
   more: number
@@ -60,25 +66,41 @@ interface Tally {
 /**
  * Looks at the values of a field in the batches as they were read.
  * @param place of the field
- * @param isDeclared true if the recipe declares its type
  * @returns undefined if there is nothing to explain
  */
 export function evidenceOf(
   batches: readonly StagedBatch[],
   place: number,
   { type }: Field,
-  isDeclared: boolean,
+  {
+    isDeclared,
+    isTable,
+  }: {
+    /** True if the recipe declares its type. */
+    readonly isDeclared: boolean
+    /** True if the file is a table, whose cells are texts that are read as they look. */
+    readonly isTable: boolean
+  },
 ): Evidence | undefined {
   if (isDeclared ? type === 'text' || type === 'json' : type !== 'text' && type !== 'json') return undefined
-  const tally: Tally = { kinds: new Map(), texts: new Map(), separated: new Map(), more: 0, total: 0 }
+  const tally: Tally = {
+    ...{ kinds: new Map(), quoted: new Map(), texts: new Map(), separated: new Map() },
+    ...{ more: 0, total: 0 },
+  }
   for (const batch of batches) {
     const index = batch.indexes.get(place)
     if (index === undefined) continue
     count(tally, batch, readRun(batch, index))
     if (isText(tally) && tally.total >= enough) break
   }
-  const kinds = [...tally.kinds].map(([kind, found]) => ({ kind, ...found })).toSorted(byCount)
-  const offers = offersFor(tally)
+  if (isTable) tally.quoted.clear()
+  const kinds = [...tally.kinds]
+    .map(([kind, found]): KindFound => {
+      const quoted = tally.quoted.get(kind)
+      return { kind, ...found, ...(quoted && { quoted }) }
+    })
+    .toSorted(byCount)
+  const offers = offersFor(tally, type === 'json')
   if (offers.length === 0 && (isDeclared || kinds.length < 2)) return undefined
   const isMinor = !isText(tally)
   const texts = isMinor ? [...tally.texts].map(([text, found]) => ({ text, ...found })).toSorted(byCount) : []
@@ -110,21 +132,38 @@ function count(tally: Tally, batch: StagedBatch, run: Run): void {
     firsts[code] = n
   }
   const cursor = new RunCursor(run, true, 1)
-  /** The first record of each kind that is new in this batch. */
-  const earliest = new Map<ValueKind, number>()
+  const add = adder(batch)
+  const addQuoted = adder(batch)
   for (let n = 0; n < run.size; n++, cursor.next()) {
     const times = counts[cursor.code] as number
     const { kind, text } = valueIn(cursor.key, run.kind)
     const first = firsts[cursor.code] as number
     tally.total += times
-    const known = tally.kinds.get(kind)
+    add(tally.kinds, kind, { times, first, text })
+    if (cursor.key[0] === kindMarks.text && literals.has(kind))
+      addQuoted(tally.quoted, kind, { times, first, text })
+    if (kind === 'text') countText(tally, text, times, () => lineOf(batch, first))
+  }
+}
+
+/** Kinds of values that JSON writes without quotation marks. */
+const literals: ReadonlySet<ValueKind> = new Set(['integer', 'number', 'boolean'])
+
+/** Returns a function that counts values of a batch by kind, with the first record of each. */
+function adder(batch: StagedBatch) {
+  /** The first record of each kind that is new in this batch. */
+  const earliest = new Map<ValueKind, number>()
+  return (
+    kinds: Map<ValueKind, Counted>,
+    kind: ValueKind,
+    { times, first, text }: { readonly times: number; readonly first: number; readonly text: string },
+  ): void => {
+    const known = kinds.get(kind)
     const before = earliest.get(kind)
     if (known) known.count += times
-    if (!known || (before !== undefined && first < before)) {
-      earliest.set(kind, first)
-      tally.kinds.set(kind, { count: known?.count ?? times, line: lineOf(batch, first), example: cut(text) })
-    }
-    if (kind === 'text') countText(tally, text, times, () => lineOf(batch, first))
+    if (known && (before === undefined || first >= before)) return
+    earliest.set(kind, first)
+    kinds.set(kind, { count: known?.count ?? times, line: lineOf(batch, first), example: cut(text) })
   }
 }
 
@@ -170,26 +209,33 @@ function kindOfText(text: string): ValueKind {
 
 const numbers = ['grouped', 'integer', 'number'] as const
 const [withComma, withPoint] = [{ read: 'decimal-comma' }, { read: 'decimal-point' }] as const
-/** Kinds that go together in a field, with the ways to read them; the first is the kind that needs one. */
-const families: readonly { readonly kinds: readonly ValueKind[]; readonly ways: readonly FieldRecipe[] }[] = [
+/**
+ * Kinds that go together in a field, with the ways to read them; the first is the kind that needs one. Where JSON
+ * writes some of them as texts, only `quoted` reads them as what they are.
+ */
+const families: readonly {
+  readonly kinds: readonly ValueKind[]
+  readonly ways: readonly FieldRecipe[]
+  readonly quoted?: FieldRecipe
+}[] = [
   { kinds: ['day-first', 'date'], ways: [{ read: 'day-first' }] },
   { kinds: ['decimal-comma', 'decimal-comma-or-point', ...numbers], ways: [withComma] },
   { kinds: ['decimal-point', 'decimal-comma-or-point', ...numbers], ways: [withPoint] },
   { kinds: ['decimal-comma-or-point', ...numbers], ways: [withComma, withPoint] },
   { kinds: numbers, ways: [withPoint] },
-  { kinds: ['number', 'integer'], ways: [{}] },
-  { kinds: ['integer'], ways: [{}] },
+  { kinds: ['number', 'integer'], ways: [{}], quoted: { read: 'number' } },
+  { kinds: ['integer'], ways: [{}], quoted: { read: 'integer' } },
   { kinds: ['date'], ways: [{}] },
   { kinds: ['date-time'], ways: [{}] },
-  { kinds: ['boolean'], ways: [{}] },
+  { kinds: ['boolean'], ways: [{}], quoted: { read: 'boolean' } },
 ]
 
 /** Least share of the values that have to be of a family, and of those that have to look like lists. */
 const familyShare = 0.5
 const listShare = 0.1
 
-function offersFor(tally: Tally): readonly FieldRecipe[] {
-  const { kinds, texts, more, total, separated } = tally
+function offersFor(tally: Tally, isMixed: boolean): readonly FieldRecipe[] {
+  const { kinds, quoted, texts, more, total, separated } = tally
   const many = (kind: ValueKind) => kinds.get(kind)?.count ?? 0
   const others = many('text')
   const isKnown = more === 0 && texts.size <= maxTold
@@ -198,9 +244,11 @@ function offersFor(tally: Tally): readonly FieldRecipe[] {
     const own = [first, ...rest].reduce((sum, kind) => sum + many(kind), 0)
     return own + others === total && own >= familyShare * total
   })
-  if (family && isKnown && (others > 0 || family.ways.some(({ read }) => read !== undefined)))
-    return family.ways.map(way => ({ ...way, ...(others > 0 && { empty: [...texts.keys()] }) }))
+  const isQuoted = family?.kinds.some(kind => quoted.has(kind))
+  const ways = (isQuoted && family?.quoted ? [family.quoted] : family?.ways) ?? []
+  if (isKnown && (others > 0 || ways.some(({ read }) => read !== undefined)) && ways.length > 0)
+    return ways.map(way => ({ ...way, ...(others > 0 && { empty: [...texts.keys()] }) }))
   const [separator, times] = [...separated].toSorted((one, other) => other[1] - one[1])[0] ?? []
   if (separator !== undefined && (times ?? 0) >= listShare * total) return [{ read: 'list', separator }]
-  return kinds.size > 1 && kinds.has('json') ? [{ read: 'text' }] : []
+  return kinds.size > 1 && (isMixed || kinds.has('json')) ? [{ read: 'text' }] : []
 }

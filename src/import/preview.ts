@@ -138,7 +138,7 @@ async function ofAll(
     const faults = await faultsOf(signal, () => unlessWrapped(source, key, read))
     const { count, fields, findings: early } = staging.found()
     const findings = whole ?? early
-    const evidence = staging.evidence()
+    const evidence = staging.evidence(source.format === 'csv')
     const inFile = new Map(
       [...(reading?.fields ?? [])].flatMap(([name, { rename }]) =>
         rename === undefined || rename === name ? [] : [[rename, name] as const],

@@ -138,7 +138,11 @@ function shapedValue(
 ): unknown {
   const text = typeof value === 'number' ? String(value) : (exactText(value) ?? value)
   if (typeof text === 'string' && empty?.has(text)) return null
-  if (typeof value !== 'string') return value
+  if (typeof value !== 'string') {
+    const isScalar = typeof text === 'string' || typeof text === 'boolean'
+    return type === 'text' && !convert && isScalar ? String(text) : value
+  }
   if (convert) return convert(value, line, refuse)
+  if (type === 'boolean' && /^(true|false)$/i.test(value)) return value.length === 4
   return (type === 'number' || type === 'integer') && isJsonNumber(value) ? numberWritten(value) : value
 }

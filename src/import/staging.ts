@@ -57,7 +57,7 @@ export interface Staging {
   /** Assumptions about the file. */
   readonly notes: Notes
   /** Explains the types of the fields, as far as the records are read. */
-  evidence(): readonly (Evidence | undefined)[]
+  evidence(isTable: boolean): readonly (Evidence | undefined)[]
   close(): Promise<void>
 }
 
@@ -274,8 +274,10 @@ export function createStaging(
     faults,
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
     notes,
-    evidence: () =>
-      list.fields.map((field, place) => evidenceOf(read, place, field, declarations.types.has(field.name))),
+    evidence: isTable =>
+      list.fields.map((field, place) =>
+        evidenceOf(read, place, field, { isDeclared: declarations.types.has(field.name), isTable }),
+      ),
     close: async () => {
       await pool.close()
       // Values of fields that got no file are left, and all files if the import failed.

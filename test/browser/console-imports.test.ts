@@ -6,6 +6,7 @@ import {
   button,
   openArchive,
   phone,
+  screen,
   settled,
   takePicture,
 } from '../support/clients/console.ts'
@@ -126,3 +127,48 @@ testOn(
     desk.assertQuiet()
   },
 )
+
+/** Years as a museum may keep them: numbers, some of them written as texts, and words. */
+const years = Array.from({ length: 30 }, (_, at) => ({
+  id: at + 1,
+  year:
+    at === 3 ? 'c.1997-9' : at % 10 === 5 ? 'no date' : at % 7 === 2 ? null : at === 11 ? '1997' : 1_900 + at,
+}))
+
+for (const size of [screen, { width: 390, height: 800 }])
+  testOn(
+    'sqlite',
+    `CO8 a repair of mixed values says what becomes of each, ends in a type, and nothing is green before, at ${size.width} px`,
+    async t => {
+      const { service, desk, page } = await openArchive(t, { size })
+      await desk.open('admin/import')
+      await give(page, 'years.ndjson', years.map(one => JSON.stringify(one)).join('\n'))
+      await page
+        .getByText('30 records. Values of several kinds: year. Choose below how they are read.')
+        .waitFor()
+      assert.equal(await page.locator('.notice.good').count(), 0)
+      const year = row(page, 'year')
+      await year.getByText('The text “1997” on line 12 is read as whole number.').waitFor()
+      await year.getByText('Read as empty: “c.1997-9” (1), “no date” (3).').waitFor()
+      await takePicture(page, `import-mixed-${size.width}-light`)
+      await assertAccessible(page, 'mixed values')
+      await assertFits(page, 'mixed values')
+      await button(page, 'Read as whole number, “c.1997-9”, “no date” as empty').click()
+      await checked(page)
+      await page.getByText('30 records, no faults (NDJSON)').waitFor()
+      await year.getByText('Read as empty: “c.1997-9”, “no date”.').waitFor()
+      await page.getByLabel('Who may read').selectOption('anonymous')
+      await button(page, 'Import as years').click()
+      await page.locator('main').getByText('completed').waitFor()
+      const entity = (await service.storage.entities.all()).get('years')
+      assert.deepEqual(entity?.fields[1], { name: 'year', type: 'integer', nullable: true })
+      const records = await list<{ readonly year: number | null }>(service.client(), 'years', {
+        order_by: [{ field: 'id' }],
+      })
+      assert.deepEqual(
+        records.map(one => one.year),
+        years.map(one => (one.year === '1997' ? 1997 : typeof one.year === 'string' ? null : one.year)),
+      )
+      desk.assertQuiet()
+    },
+  )

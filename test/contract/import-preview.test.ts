@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { preview } from '../../src/import/preview.ts'
 import { optionsOf } from '../../src/import/recipe.ts'
-import type { Recipe } from '../../src/model/recipes.ts'
+import type { FieldRecipe, Recipe } from '../../src/model/recipes.ts'
 import { administrator } from '../support/clients/administrator.ts'
+import { list } from '../support/clients/listings.ts'
 import { importText, ndjson } from '../support/data/imports.ts'
 import { deleteRecord, putRecord } from '../support/data/record-writes.ts'
 import { test } from '../support/service/engines.ts'
@@ -155,6 +156,74 @@ test('EA6 a preview says which values make a field what it is, and its offers do
     ],
   )
   assert.deepEqual(mixed.fields[1]?.offers, [{ empty: ['n/a'] }])
+})
+
+/** Values that JSON writes in two ways, and the type that the one offer gives their field. */
+const quotedCases = [
+  {
+    values: [1900, '1997', null, 'no date', 1901, 'c.1997-9', '2005', 1902],
+    offer: { read: 'integer', empty: ['c.1997-9', 'no date'] },
+    quoted: ['integer', 2, 2, '1997'],
+    becomes: ['integer', 3, '[1900,1997,null,null,1901,null,2005,1902]'],
+  },
+  {
+    values: [1, '2', 3],
+    offer: { read: 'integer' },
+    quoted: ['integer', 1, 2, '2'],
+    becomes: ['integer', 0, '[1,2,3]'],
+  },
+  {
+    values: [1.5, '2.25', 3, 'x'],
+    offer: { read: 'number', empty: ['x'] },
+    quoted: ['number', 1, 2, '2.25'],
+    becomes: ['number', 1, '[1.5,2.25,3,null]'],
+  },
+  {
+    values: ['1', '2', 'n/a'],
+    offer: { read: 'integer', empty: ['n/a'] },
+    quoted: ['integer', 2, 1, '1'],
+    becomes: ['integer', 1, '[1,2,null]'],
+  },
+  {
+    values: [true, 'FALSE', 'true', '?'],
+    offer: { read: 'boolean', empty: ['?'] },
+    quoted: ['boolean', 2, 2, 'FALSE'],
+    becomes: ['boolean', 1, '[true,false,true,null]'],
+  },
+  {
+    values: ['a', 1, 'b', 'c'],
+    offer: { read: 'text' },
+    quoted: undefined,
+    becomes: ['text', 0, '["a","1","b","c"]'],
+  },
+] as const
+
+test('EA6 the repair of values that JSON writes as texts ends in a type, and none of them is mixed any more', async t => {
+  const service = await startService(t)
+  for (const [at, { values, offer, quoted, becomes }] of quotedCases.entries()) {
+    const of = JSON.stringify(values)
+    const text = ndjson(values.map((v, id) => ({ id, v })))
+    const [, found] = (await previewOf(service, text)).fields
+    assert.deepEqual(found?.offers, [offer], of)
+    const told = found?.kinds?.flatMap(one =>
+      one.quoted ? [[one.kind, one.quoted.count, one.quoted.line, one.quoted.example]] : [],
+    )
+    assert.deepEqual(told, quoted ? [quoted] : [], of)
+    const recipe = { fields: { v: offer as FieldRecipe } }
+    const after = await previewOf(service, text, { recipe })
+    const [, field] = after.fields
+    assert.deepEqual(
+      [after.faults, field?.type, field?.nulls, field?.mix],
+      [[], ...becomes.slice(0, 2), undefined],
+      of,
+    )
+    const options = optionsOf({ recipe, isGiven: true, isKept: false })
+    await importText(service, text, { entity: `quoted${at}`, key: 'id', ...options })
+    const records = await list<{ readonly v: unknown }>(service.client(), `quoted${at}`, {
+      order_by: [{ field: 'id' }],
+    })
+    assert.equal(JSON.stringify(records.map(({ v }) => v)), becomes[2], of)
+  }
 })
 
 test('EA6 D16 a preview counts what would be added, changed and deleted, with the first of each, as the import does', async t => {

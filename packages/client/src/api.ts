@@ -801,6 +801,11 @@ export interface Schemas {
         readonly count: number
         readonly line: number
         readonly example: string
+        readonly quoted?: {
+          readonly count: number
+          readonly line: number
+          readonly example: string
+        }
       })[]
       readonly texts?: readonly ({
         readonly text: string

@@ -260,6 +260,7 @@ const Differences = named('ImportDifferences', {
     deleted: Type.Array(text),
   }),
 })
+const ofKind = { count, line: count, example: text }
 const Preview = named('ImportPreview', {
   entity: text,
   format: orNull(oneOf('csv', 'ndjson', 'json')),
@@ -276,9 +277,18 @@ const Preview = named('ImportPreview', {
       digits: Type.Optional(Digits),
       from: Type.Optional(Type.String({ description: 'The name in the file, if the recipe renames it.' })),
       kinds: Type.Optional(
-        Type.Array(closed({ kind: text, count, line: count, example: text }), {
-          description: 'Kinds of values that make it what it is, the most frequent first.',
-        }),
+        Type.Array(
+          closed({
+            kind: text,
+            ...ofKind,
+            quoted: Type.Optional(
+              closed(ofKind, {
+                description: 'Those that JSON writes as texts; offers read them as the others.',
+              }),
+            ),
+          }),
+          { description: 'Kinds of values that make it what it is, the most frequent first.' },
+        ),
       ),
       texts: Type.Optional(Type.Array(closed({ text, count, line: count }))),
       moreTexts: Type.Optional(count),

@@ -180,6 +180,13 @@ export const everybody: Everybody = {
   'facets.to': '{name} bis',
   'facets.from.typed': '{name} von, getippt',
   'facets.to.typed': '{name} bis, getippt',
+  'facets.others': {
+    one: 'Ein Datensatz hat hier einen Wert von anderem Typ.',
+    other: '{n} Datensätze haben hier Werte von anderem Typ.',
+  },
+  'facets.nested': 'Listen und Objekte werden nicht gezählt.',
+  'facets.cannot':
+    'Keine Facette: {names}. Eine Facette ist eines der ersten {n} Felder; der Schlüssel und Objekte lassen sich nicht ankreuzen.',
   'facets.without': {
     one: 'Ein Datensatz hat hier keinen Wert.',
     other: '{n} Datensätze haben hier keinen Wert.',
@@ -379,6 +386,10 @@ export const everybody: Everybody = {
   'edit.key.hint': 'Schlüssel: unterscheidet die Datensätze',
   'edit.key.fixed': 'Der Schlüssel bleibt; für einen anderen duplizieren Sie den Datensatz.',
   'edit.required': 'Erforderlich',
+  'edit.paste.block':
+    'Eine Zelle nimmt einen Wert; eingefügt wurden mehrere, deshalb ist nichts geändert. Kreuzen Sie die Datensätze an, um ihnen zusammen einen Wert zu geben.',
+  'edit.paste.import': 'Datei mit den geänderten Datensätzen importieren',
+  'edit.paste.ask': 'Administratoren können eine Datei mit den geänderten Datensätzen importieren.',
   'edit.fault.required': 'Dieses Feld braucht einen Wert.',
   'edit.fault.integer': 'Schreiben Sie eine ganze Zahl, etwa 1904.',
   'edit.fault.number': 'Schreiben Sie eine Zahl mit Punkt, etwa 12.5.',
@@ -1148,6 +1159,10 @@ export const administration: Administration = {
   'import.more': { one: 'Es gibt einen weiteren Fehler.', other: 'Es gibt {n} weitere Fehler.' },
   'import.line': 'Zeile {line}:',
   'import.records': { one: 'Ein Datensatz, keine Fehler', other: '{n} Datensätze, keine Fehler' },
+  'import.records.mixed': {
+    one: 'Ein Datensatz. Werte verschiedener Art: {names}. Wählen Sie unten, wie sie gelesen werden.',
+    other: '{n} Datensätze. Werte verschiedener Art: {names}. Wählen Sie unten, wie sie gelesen werden.',
+  },
   'import.nulls': 'Leer',
   'import.why': 'Warum, und was helfen würde',
   'import.from': '(in der Datei: {name})',
@@ -1173,6 +1188,11 @@ export const administration: Administration = {
   'import.kind.day-first': 'Datumsangaben mit dem Tag zuerst',
   'import.because': '{counted}, zuerst in Zeile {line}: „{example}“',
   'import.because.more': { one: 'und ein weiterer Text', other: 'und {n} weitere Texte' },
+  'import.becomes.read': {
+    one: 'Der Text „{example}“ in Zeile {line} wird als {way} gelesen.',
+    other: '{n} Texte wie „{example}“ in Zeile {line} werden als {way} gelesen.',
+  },
+  'import.becomes.empty': 'Als leer gelesen: {texts}.',
   'import.quoted': '„{text}“',
   'import.offer.list': 'Bei „{separator}“ in eine Liste teilen',
   'import.offer.empty': '{texts} als leer lesen',

@@ -176,6 +176,13 @@ export const everybody = {
   'facets.to': '{name} to',
   'facets.from.typed': '{name} from, typed',
   'facets.to.typed': '{name} to, typed',
+  'facets.others': {
+    one: 'One record has a value of another type here.',
+    other: '{n} records have values of another type here.',
+  },
+  'facets.nested': 'Lists and objects are not counted.',
+  'facets.cannot':
+    'Not shown as a facet: {names}. A facet is one of the first {n} fields; the key and objects can’t be ticked.',
   'facets.without': { one: 'One record has no value here.', other: '{n} records have no value here.' },
   'facets.below': { one: 'One record below {edge}', other: '{n} records below {edge}' },
   'facets.above': { one: 'One record above {edge}', other: '{n} records above {edge}' },
@@ -369,6 +376,10 @@ export const everybody = {
   'edit.key.hint': 'Key: tells records apart',
   'edit.key.fixed': 'The key stays; duplicate the record for another one.',
   'edit.required': 'Needed',
+  'edit.paste.block':
+    'A cell takes one value; several were pasted, so nothing has changed. Tick the records to give them one value together.',
+  'edit.paste.import': 'Import a file with the changed records',
+  'edit.paste.ask': 'Administrators can import a file with the changed records.',
   'edit.fault.required': 'This field needs a value.',
   'edit.fault.integer': 'Write a whole number, such as 1904.',
   'edit.fault.number': 'Write a number with a point, such as 12.5.',
@@ -1107,6 +1118,10 @@ export const administration = {
   'import.more': { one: 'There is one more fault.', other: 'There are {n} more faults.' },
   'import.line': 'Line {line}:',
   'import.records': { one: 'One record, no faults', other: '{n} records, no faults' },
+  'import.records.mixed': {
+    one: 'One record. Values of several kinds: {names}. Choose below how they are read.',
+    other: '{n} records. Values of several kinds: {names}. Choose below how they are read.',
+  },
   'import.nulls': 'Empty',
   'import.why': 'Why, and what would help',
   'import.from': '(in the file: {name})',
@@ -1132,6 +1147,11 @@ export const administration = {
   'import.kind.day-first': 'dates with the day first',
   'import.because': '{counted}, first on line {line}: “{example}”',
   'import.because.more': { one: 'and one more text', other: 'and {n} more texts' },
+  'import.becomes.read': {
+    one: 'The text “{example}” on line {line} is read as {way}.',
+    other: '{n} texts such as “{example}” on line {line} are read as {way}.',
+  },
+  'import.becomes.empty': 'Read as empty: {texts}.',
   'import.quoted': '“{text}”',
   'import.offer.list': 'Split into a list at “{separator}”',
   'import.offer.empty': 'Read {texts} as empty',

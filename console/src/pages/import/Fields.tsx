@@ -76,22 +76,29 @@ export function Fields({ fields, recipe, onChange }: Parts): JSX.Element {
       id: 'why',
       label: a('import.why'),
       wrap: true,
-      cell: ({ source, field }) =>
-        field && (
-          <div class="why">
-            <Reason field={field} />
-            {offersOf(field).map(offer => (
-              <button
-                key={JSON.stringify(offer)}
-                type="button"
-                class="button offer"
-                onClick={() => onChange(withOffer(recipe, source, offer))}
-              >
-                {offerInWords(offer)}
-              </button>
-            ))}
-          </div>
-        ),
+      cell: ({ source, field }) => {
+        const { empty = [] } = fieldOf(recipe, source)
+        return (
+          field && (
+            <div class="why">
+              <Reason field={field} />
+              {offersOf(field).map(offer => (
+                <div key={JSON.stringify(offer)}>
+                  <button
+                    type="button"
+                    class="button offer"
+                    onClick={() => onChange(withOffer(recipe, source, offer))}
+                  >
+                    {offerInWords(offer)}
+                  </button>
+                  <p class="soft small">{becomesInWords(field, offer)}</p>
+                </div>
+              ))}
+              {empty.length > 0 && <span class="soft small">{emptyInWords(empty)}</span>}
+            </div>
+          )
+        )
+      },
     },
     {
       id: 'change',
@@ -174,6 +181,25 @@ function offerInWords({ read, empty = [], separator }: FieldRecipe): string {
 /** Offers of the service, and the one for numbers that are names. */
 const offersOf = ({ offers = [], digits }: PreviewField): readonly FieldRecipe[] =>
   offers.length === 0 && digits ? [{ read: 'text' }] : offers
+
+/** Says what a repair makes of each value that isn't as the others. */
+function becomesInWords({ kinds = [], texts = [] }: PreviewField, { read, empty = [] }: FieldRecipe): string {
+  const quoted = read === undefined || read === 'text' ? [] : kinds.flatMap(one => one.quoted ?? [])
+  const n = quoted.reduce((sum, { count }) => sum + count, 0)
+  const [first] = quoted
+  const told = first && { ...first, n, line: formatNumber(first.line), way: wayInWords(read as Way) }
+  const words = told && a('import.becomes.read', told)
+  const counts = new Map(texts.map(({ text, count }) => [text, count]))
+  return [words, empty.length > 0 && emptyInWords(empty, counts)].filter(Boolean).join(' ')
+}
+
+const emptyInWords = (empty: readonly string[], counts?: ReadonlyMap<string, number>): string => {
+  const texts = empty.map(text => {
+    const count = counts?.get(text)
+    return a('import.quoted', { text }) + (count === undefined ? '' : ` (${formatNumber(count)})`)
+  })
+  return a('import.becomes.empty', { texts: texts.join(', ') })
+}
 
 /** Says which lines make a field what it is. */
 function Reason({ field }: { readonly field: PreviewField }): JSX.Element | null {

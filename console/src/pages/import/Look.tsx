@@ -22,6 +22,7 @@ interface Parts {
 export function Look({ preview, wanted, isOld, onChange }: Parts): JSX.Element {
   const { faults, moreFaults, fields, sample, records, format, differences, loss, notes } = preview
   const repairs = new Map(faults.flatMap(({ repair }) => (repair ? [[JSON.stringify(repair), repair]] : [])))
+  const mixed = fields.filter(({ mix }) => mix !== undefined)
   return (
     <section class={`section ${isOld ? 'old' : ''}`} aria-busy={isOld}>
       <h2>{a('import.seen')}</h2>
@@ -55,8 +56,10 @@ export function Look({ preview, wanted, isOld, onChange }: Parts): JSX.Element {
           </div>
         </Notice>
       ) : (
-        <Notice tone="good">
-          {a('import.records', { n: records })}
+        <Notice tone={mixed.length > 0 ? 'warn' : 'good'}>
+          {mixed.length > 0
+            ? a('import.records.mixed', { n: records, names: mixed.map(({ name }) => name).join(', ') })
+            : a('import.records', { n: records })}
           {format && ` (${[format.toUpperCase(), ...wayOf(preview)].join(', ')})`}
         </Notice>
       )}
