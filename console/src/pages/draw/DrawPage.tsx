@@ -10,6 +10,7 @@ import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { writes } from '../edit/writing.ts'
 import { useEntity } from '../entity/EntityPage.tsx'
 import { FilterPanel } from '../entity/FilterPanel.tsx'
 import { QueryFault } from '../entity/QueryFault.tsx'
@@ -113,7 +114,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const wanted = query.value.get('as')
   const widths = useLoad(
     signal => loadWidths(entity, condition, [field, second], signal),
-    [entity.name, condition, field?.name, second?.name, who.value],
+    [entity.name, condition, field?.name, second?.name, who.value, writes.value],
   )
   const known = widths.value ?? new Map<string, number>()
   const asked = field && {
@@ -127,7 +128,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const isReady = !widths.loading && !widths.problem
   const groups = useLoad(
     async signal => (asked && isReady ? loadGroups(asked, signal) : undefined),
-    [text, isReady, who.value],
+    [text, isReady, who.value, writes.value],
   )
   const { value, loading } = groups
   const problem = widths.problem ?? groups.problem

@@ -18,7 +18,7 @@ import {
 interface Parts {
   readonly field: EntityField
   readonly value: Json | undefined
-  /** Text typed on the cell, which replaces its value. */
+  /** Text typed or pasted on the cell, which replaces its value. */
   readonly first: Typed | undefined
   /** @returns false if the editor has to stay open */
   readonly save: (json: string, typed: Typed) => Promise<boolean>
@@ -34,7 +34,9 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
   const choices = choicesOf(field, before)
   const other = choices ? undefined : referencedBy(field)
   const takesKeys = !choices && kind !== 'boolean' && kind !== 'date-time'
-  const [typed, setTyped] = useState<Typed>(first !== undefined && takesKeys ? first : before)
+  const isTaken = (text: string) =>
+    takesKeys || (choices ? choices.includes(text) : typeof jsonOf(text, kind) === 'string')
+  const [typed, setTyped] = useState<Typed>(typeof first === 'string' && isTaken(first) ? first : before)
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
   const control = useRef<HTMLInputElement & HTMLSelectElement>(null)

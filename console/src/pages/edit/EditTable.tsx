@@ -8,6 +8,7 @@ import { Icon } from '../../parts/Icon.tsx'
 import { Notice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { CellEditor } from './CellEditor.tsx'
+import { blockPasted, PastedBlock } from './PastedBlock.tsx'
 import { RecordDialog } from './RecordDialog.tsx'
 import { type Ticked, Ticks, tickColumn } from './Ticks.tsx'
 import { changed } from './undo.ts'
@@ -165,6 +166,16 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
     }
   }
 
+  /** Pastes one value into the editor of a cell. A block of cells is a change of several records. */
+  function onPaste(event: ClipboardEvent): void {
+    if (!(event.target instanceof HTMLTableCellElement) || !current) return
+    const text = (event.clipboardData?.getData('text/plain') ?? '').replace(/\r?\n$/, '')
+    if (text === '') return
+    event.preventDefault()
+    if (/[\t\r\n]/.test(text)) setProblem(blockPasted)
+    else begin(current, text)
+  }
+
   // A cell that had the focus keeps it when its row is written again.
   useEffect(() => {
     if (current && document.activeElement === document.body) cellOf(whole.current, current)?.focus()
@@ -196,11 +207,15 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
   }))
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the cells inside
-    <div class="edit-table" ref={whole} onKeyDown={onKeyDown}>
-      {problem !== undefined && (
-        <Notice tone="bad">
-          {problem instanceof Error ? <span lang="en">{problem.message}</span> : t('failed')}
-        </Notice>
+    <div class="edit-table" ref={whole} onKeyDown={onKeyDown} onPaste={onPaste}>
+      {problem === blockPasted ? (
+        <PastedBlock entity={entity} />
+      ) : (
+        problem !== undefined && (
+          <Notice tone="bad">
+            {problem instanceof Error ? <span lang="en">{problem.message}</span> : t('failed')}
+          </Notice>
+        )
       )}
       <Ticks {...{ entity, ids, chosen, condition, total, ticked, setTicked }} />
       <Table

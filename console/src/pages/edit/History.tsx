@@ -6,7 +6,7 @@ import { useLoad, useWork } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { isSame } from './values.ts'
-import { conflicts, loadHistory, newer, type Past, rounds } from './writing.ts'
+import { conflicts, loadHistory, type Past, writes } from './writing.ts'
 
 /** Number of changes that an answer has at most. */
 const page = 20
@@ -22,7 +22,7 @@ export function History({
   const key = keyText(entity, record)
   const first = useLoad(
     signal => loadHistory(entity, key, undefined, signal),
-    [entity, key, rounds.value, newer.value, conflicts.value],
+    [entity, key, writes.value, conflicts.value],
   )
   const [more, setMore] = useState<{ readonly after: readonly Past[]; readonly list: readonly Past[] }>()
   const shown = [...(first.value ?? []), ...(more && more.after === first.value ? more.list : [])]

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import { CarrelProblem, service } from '../../api.ts'
 import { type DataRecord, type Entity, keyText, pathOf } from '../../entities.ts'
 import { readAsWritten, readExactly } from '../../exact.ts'
@@ -15,12 +15,42 @@ export interface Stored {
 export const writtenIn = (text: string): Readonly<Record<string, unknown>> =>
   readAsWritten(text) as Readonly<Record<string, unknown>>
 
-/** Records that were written in this tab, by entity and key, until the list that shows them is loaded again. */
-export const newer = signal<ReadonlyMap<string, DataRecord>>(new Map())
-/** Number of changes after which lists have to be loaded again: records that came or went. */
+/** Number of writes in this tab. After each, what is counted, drawn or read of one record is loaded again. */
+export const writes = signal(0)
+/**
+ * Number of writes after which tables are loaded again, too: of records that came or went, and of several at
+ * once. A cell that is edited leaves the rows where they are.
+ */
 export const rounds = signal(0)
 /** Number of times that a change met one of others, after which the history is loaded again. */
 export const conflicts = signal(0)
+
+interface Written {
+  readonly record: DataRecord
+  /** The number of the write. */
+  readonly at: number
+}
+/** The records that were written one by one, by entity and key. */
+const written = signal<ReadonlyMap<string, Written>>(new Map())
+/** Maximum number of records in `written`: more than a table has rows. */
+const mostWritten = 2_000
+
+/**
+ * Returns a record as it was written in this tab since a table was asked for. An earlier write is in the table,
+ * or was followed by a later change.
+ * @param since the number of writes when the table was asked for
+ */
+export function writtenSince(since: number, name: string): DataRecord | undefined {
+  const found = written.value.get(name)
+  return found && found.at > since ? found.record : undefined
+}
+
+/** Has everything loaded again after a write of records that came, went, or changed together. */
+const loadAllAgain = (): void =>
+  batch(() => {
+    writes.value++
+    rounds.value++
+  })
 
 export const nameOf = (entity: Entity, record: DataRecord): string =>
   `${entity.name}/${keyText(entity, record)}`
@@ -72,7 +102,7 @@ const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1
 /** Adds a record if there is none with its key. */
 export async function add(entity: Entity, text: string): Promise<Stored> {
   const added = await put(entity, text, { 'if-none-match': '*' })
-  rounds.value++
+  loadAllAgain()
   return added
 }
 
@@ -102,13 +132,16 @@ export async function bringBack(entity: Entity, { record, text }: Stored): Promi
 
 export async function remove(entity: Entity, { record, tag }: Stored): Promise<void> {
   await service.value.request('DELETE', addressOf(entity, record), { headers: { 'if-match': tag } })
-  rounds.value++
+  loadAllAgain()
 }
 
-/** Shows a record that was written in the lists that are open. */
-export function show(entity: Entity, { record }: Stored): void {
-  newer.value = new Map([...newer.value, [nameOf(entity, record), record]])
-}
+/** Shows a record that was written in the tables that are open. */
+const show = (entity: Entity, { record }: Stored): void =>
+  batch(() => {
+    const at = ++writes.value
+    const kept = [...written.value].slice(1 - mostWritten)
+    written.value = new Map([...kept, [nameOf(entity, record), { record, at }]])
+  })
 
 /**
  * The JSON of a record with new values. Fields without a value are left out, except those that would get a default
@@ -172,7 +205,7 @@ export async function changeSeveral(
           ...(patch && { headers: { 'content-type': 'application/json-patch+json' }, body: patch }),
         })
   const text = await response.text()
-  if (expected !== undefined) rounds.value++
+  if (expected !== undefined) loadAllAgain()
   const { undo } = readAsWritten(text) as { readonly undo?: object }
   return { ...(readExactly(text) as Changed), undo: undo && JSON.stringify(undo) }
 }
@@ -195,7 +228,7 @@ const sendList = (
 export async function undoSeveral(entity: Entity, undo: string): Promise<number> {
   try {
     await sendList(entity, undo)
-    rounds.value++
+    loadAllAgain()
     return 0
   } catch (error) {
     const keys = error instanceof CarrelProblem && error.status === 412 ? error.members.keys : undefined
@@ -205,7 +238,7 @@ export async function undoSeveral(entity: Entity, undo: string): Promise<number>
     const rest = records.filter(({ key }) => !stay.has(key))
     if (rest.length === 0) throw error
     await sendList(entity, JSON.stringify({ records: rest }))
-    rounds.value++
+    loadAllAgain()
     return stay.size
   }
 }

@@ -4,7 +4,7 @@ import { CarrelProblem, service } from '../../api.ts'
 import { type DataRecord, type Entity, joinedKey } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
-import { newer } from '../edit/writing.ts'
+import { writtenSince } from '../edit/writing.ts'
 
 /** Maximum number of records that are counted. */
 const most = 1_000
@@ -19,18 +19,21 @@ type Changed = ReadonlyMap<string, DataRecord | undefined> | 'many'
  * Says how many records have changed since the table was loaded, and shows them when asked to. The table holds
  * still until then.
  * @param snapshot the state that the table shows
+ * @param since the number of writes in this tab when it was asked for
  */
 export function ChangedRecords({
   entity,
   snapshot,
+  since,
   onShow,
 }: {
   readonly entity: Entity
   readonly snapshot: string
+  readonly since: number
   readonly onShow: () => void
 }): JSX.Element {
   const changed = useChanged(entity, snapshot)
-  const count = changed === 'many' ? most : [...changed].filter(isOther).length
+  const count = changed === 'many' ? most : [...changed].filter(one => isOther(one, since)).length
   return (
     <div class="changed-records" role="status">
       {count > 0 && (
@@ -46,8 +49,8 @@ export function ChangedRecords({
 }
 
 /** False for a change that was made in this tab, which the table shows already. */
-function isOther([name, record]: readonly [string, DataRecord | undefined]): boolean {
-  const own = newer.value.get(name)
+function isOther([name, record]: readonly [string, DataRecord | undefined], since: number): boolean {
+  const own = writtenSince(since, name)
   return !own || !record || printExactly(own) !== printExactly(record)
 }
 

@@ -17,7 +17,7 @@ import { recall, remember } from '../../settings.ts'
 import { step } from '../../shell/tour.ts'
 import { EditButtons, isEdited } from '../edit/EditButtons.tsx'
 import { EditTable } from '../edit/EditTable.tsx'
-import { nameOf, newer, rounds } from '../edit/writing.ts'
+import { nameOf, rounds, writes, writtenSince } from '../edit/writing.ts'
 import { hasWord } from '../search/search.ts'
 import { Applied } from './Applied.tsx'
 import { ChangedRecords } from './ChangedRecords.tsx'
@@ -39,13 +39,14 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   // All pages of a visit show the state of the first one, until something is written here.
   const pin: { snapshot: string | undefined } = useMemo(
     () => ({ snapshot: undefined }),
-    [entity.name, who.value, rounds.value, newer.value, visit],
+    [entity.name, who.value, writes.value, visit],
   )
   const loaded = useLoad(
     async signal => {
+      const since = writes.peek()
       const page = await loadRecords(entity, view, signal, pin.snapshot)
       pin.snapshot = page.snapshot
-      return page
+      return { ...page, since }
     },
     [entity.name, who.value, rounds.value, visit, ...asked],
   )
@@ -115,10 +116,8 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
         <ChangedRecords
           entity={entity}
           snapshot={loaded.value.snapshot}
-          onShow={() => {
-            newer.value = new Map()
-            setVisit(visit + 1)
-          }}
+          since={loaded.value.since}
+          onShow={() => setVisit(visit + 1)}
         />
       )}
       <div class={`explore ${all && facets.isOpen && facets.isBeside ? 'with-facets' : ''}`}>
@@ -171,7 +170,10 @@ function useFacetsOpen(): {
 /** True if the entity has text, in which words can be searched. */
 const isSearchable = ({ fields }: Entity) => fields.some(({ type }) => type === 'text' || type === 'json')
 
-type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecords>>>> & {
+/** A page of records, and the number of writes in this tab when it was asked for. */
+type Loaded = Awaited<ReturnType<typeof loadRecords>> & { readonly since: number }
+
+type ShownParts = ReturnType<typeof useLoad<Loaded>> & {
   readonly entity: Entity
   readonly view: View
   /** True if the panel of conditions is open, which shows the fault of its condition. */
@@ -220,7 +222,7 @@ function Shown({
   const table = {
     label: t('entity.lead', { name: tOf('entity', entity.name) }),
     columns: columnsOf(entity, view),
-    rows: value.records.map(record => newer.value.get(nameOf(entity, record)) ?? record),
+    rows: value.records.map(record => writtenSince(value.since, nameOf(entity, record)) ?? record),
     idOf: (record: DataRecord) => keyPath(entity, record),
     order,
     onOrder: showOrder,

@@ -1,15 +1,18 @@
 import { service } from '../../api.ts'
 import { type Entity, type EntityField, pathOf } from '../../entities.ts'
+import { writes } from '../edit/writing.ts'
 import { written } from './pql.ts'
 
-/** A frequent value of a field, suggested while typing. Each beginning is requested once. */
+/** A frequent value of a field, suggested while typing. */
 export interface Frequent {
   readonly value: string
   readonly count: number
 }
 
+/** Answers that are given again, until something is written here, and for a minute at most. */
 const known = new Map<string, Promise<readonly Frequent[]>>()
 const mostKnown = 200
+const lifetime = 60_000
 
 /**
  * @returns an empty list if values can't be grouped or take too long to count, since suggestions are optional
@@ -20,9 +23,10 @@ export function frequentValues(entity: Entity, field: EntityField, begun = ''): 
   const escaped = begun.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')
   const condition = begun === '' ? `${name} is not null` : `${name} ~ ${JSON.stringify(`(?i)^${escaped}`)}`
   const query = `${entity.name}[${name}, count()] { ${condition} group by ${name} order by count() desc limit 12 }`
-  const asked = known.get(query) ?? ask(query, field.name)
+  const key = `${Math.floor(performance.now() / lifetime)} ${writes.peek()} ${query}`
+  const asked = known.get(key) ?? ask(query, field.name)
   if (known.size >= mostKnown) known.clear()
-  known.set(query, asked)
+  known.set(key, asked)
   return asked
 }
 

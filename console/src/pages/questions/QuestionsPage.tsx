@@ -16,6 +16,7 @@ import { type Column, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { writes } from '../edit/writing.ts'
 import { QueryEditor } from '../entity/QueryEditor.tsx'
 import { QueryFault } from '../entity/QueryFault.tsx'
 import { isAst } from '../entity/reading.ts'
@@ -53,7 +54,7 @@ function QuestionsPage(): JSX.Element {
       keepAsked(text)
       return { question, answer }
     },
-    [text, page, size, who.value, known !== undefined],
+    [text, page, size, who.value, writes.value, known !== undefined],
   )
   const { value, problem, loading, reload } = asked
   const fault = useFault(draft.value, problem)

@@ -18,7 +18,7 @@ import { who } from '../../session.ts'
 import { History } from '../edit/History.tsx'
 import { DeleteRecord, RecordDialog } from '../edit/RecordDialog.tsx'
 import { RecordForm } from '../edit/RecordForm.tsx'
-import { load, newer, rounds, type Stored } from '../edit/writing.ts'
+import { load, type Stored, writes } from '../edit/writing.ts'
 import { useEntity } from '../entity/EntityPage.tsx'
 import { written } from '../entity/pql.ts'
 import { nameField } from '../entity/view.ts'
@@ -36,7 +36,7 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
       if (!entity) return undefined
       return load(entity, key, signal)
     },
-    [entity, key, who.value, rounds.value, newer.value],
+    [entity, key, who.value, writes.value],
   )
   const problem = found.problem ?? record.problem
   const stored = record.value

@@ -22,6 +22,7 @@ import { type Order, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { writes } from '../edit/writing.ts'
 import { written } from '../entity/pql.ts'
 import { askedBy, columnsFor, printOrder } from '../entity/view.ts'
 
@@ -59,7 +60,7 @@ export function Related({
         total: Number(response.headers.get('x-records')),
       }
     },
-    [other, condition, order, page, who.value],
+    [other, condition, order, page, who.value, writes.value],
   )
   if (!other || condition === undefined) return null
   const sort = printOrder(order)
