@@ -42,12 +42,12 @@ testOn('sqlite', 'CO4 the head of a column says what its records have, and sorts
   await page.waitForURL(/sort=-year/)
   await page.keyboard.press('Escape')
   await panel.waitFor({ state: 'hidden' })
-  // Words, times and JSON have panels, too.
+  // Words, times and lists have panels, too; those of lists count what is in them.
   for (const [name, value] of [
     ['sender', 'Dürer'],
     ['catalogued', '2000'],
     ['digitised', 'yes'],
-    ['subjects', 'Abel, Évora'],
+    ['subjects', /^(Abel|Bertha|Câmara|Dürer|Zoë)$/],
   ] as const) {
     await page.getByRole('button', { name: `About ${name}` }).click()
     await page

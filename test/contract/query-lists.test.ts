@@ -116,6 +116,12 @@ async function countsElements({ rows }: ReturnType<typeof asking>, entity: strin
       { length: 0, count: 1 },
     ],
   )
+  const lists = await rows(`${entity}[tags, count()] { group by tags order by count() desc limit 10 }`)
+  assert.deepEqual(
+    new Set(lists.map(row => JSON.stringify(row))),
+    new Set(artworks.map(({ tags }) => JSON.stringify({ tags, count: 1 }))),
+  )
+  assert.deepEqual(await rows(`${entity}[count()] { tags is null }`), [{ count: 1 }])
   assert.deepEqual(await rows(`${entity}[id] { id < 4 order by length(tags), id desc }`), [
     { id: 2 },
     { id: 3 },

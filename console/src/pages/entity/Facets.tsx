@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type Entity, labelOf } from '../../entities.ts'
+import { type Entity, type Json, labelOf } from '../../entities.ts'
+import { printExactly } from '../../exact.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
 import { shareOf } from '../../parts/Bars.tsx'
@@ -12,7 +13,7 @@ import { Loading } from '../../parts/states.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { rounds } from '../edit/writing.ts'
+import { writes } from '../edit/writing.ts'
 import {
   type Facet,
   facetsShown,
@@ -20,6 +21,8 @@ import {
   loadCounts,
   loadFacets,
   mostFacets,
+  mostFields,
+  notShown,
   rememberFacets,
 } from './facets.ts'
 import { Histogram } from './Histogram.tsx'
@@ -45,7 +48,7 @@ interface FacetsParts {
 export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBeside: boolean }): JSX.Element {
   const { value: facets } = useLoad(
     signal => loadFacets(entity, signal),
-    [entity.name, who.value, rounds.value],
+    [entity.name, who.value, writes.value],
   )
   const inAddress = query.value.get('facets')
   const shown = facets ? facetsShown(entity, facets, inAddress) : []
@@ -60,9 +63,15 @@ export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBes
     rememberFacets(entity, next)
     setQuery({ facets: next }, { replace: true })
   }
+  const unknown = notShown(facets, inAddress)
   const others = facets.filter(one => !shown.includes(one))
   return (
     <div class="facets">
+      {unknown.length > 0 && (
+        <p class="soft small" role="status">
+          {t('facets.cannot', { names: unknown.join(', '), n: mostFields })}
+        </p>
+      )}
       {shown.length === 0 && <p class="soft small">{t('facets.none')}</p>}
       {shown.map(facet => (
         <fieldset key={facet.field.name} class="facet">
@@ -133,7 +142,7 @@ function ValueFacet({
   const condition = joined({ list: withoutField(all, field.name).list, clauses: '' })
   const { value, problem, loading } = useLoad(
     signal => loadCounts({ entity, field, condition, most, part }, chosen, signal),
-    [entity.name, field.name, condition, most, part, chosen.join(), who.value, rounds.value],
+    [entity.name, field.name, condition, most, part, chosen.join(), who.value, writes.value],
   )
   if (problem) return <p class="soft small">{t('facets.failed')}</p>
   if (!value) return <Loading lines={3} />
@@ -159,7 +168,11 @@ function ValueFacet({
                 {one === null ? (
                   <span class="soft">{t('null')}</span>
                 ) : (
-                  <Value value={shown} field={field} plain />
+                  <Value
+                    value={field.type === 'json' && !field.list ? asWritten(shown) : shown}
+                    field={field}
+                    plain
+                  />
                 )}
               </span>
               <span class="number soft">{formatNumber(count)}</span>
@@ -167,6 +180,7 @@ function ValueFacet({
           </li>
         ))}
       </ul>
+      {value.hasNested && <p class="soft small">{t('facets.nested')}</p>}
       {value.counts.length === 0 && <p class="soft small">{t('facets.empty')}</p>}
       {value.total > value.counts.length && (
         <p class="small">
@@ -182,3 +196,7 @@ function ValueFacet({
     </>
   )
 }
+
+/** Writes a text in quotation marks if it looks like a value of another type. */
+const asWritten = (shown: Json): Json =>
+  typeof shown === 'string' && /^(-?\d.*|true|false|null)$/.test(shown) ? printExactly(shown) : shown

@@ -7,10 +7,11 @@ import { useLoad } from '../../parts/load.ts'
 import { Loading } from '../../parts/states.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { who } from '../../session.ts'
-import { rounds } from '../edit/writing.ts'
-import { type Facet, loadSteps } from './facets.ts'
+import { writes } from '../edit/writing.ts'
+import type { Facet } from './facets.ts'
 import { boundsIn, joined, type Requirements, withoutField, withRange } from './requirements.ts'
 import { barsOf, farBounds, type Range, type Scale } from './scale.ts'
+import { loadSteps } from './steps.ts'
 import { showCondition } from './view.ts'
 
 /**
@@ -33,7 +34,7 @@ export function Histogram({
   const condition = joined({ list: withoutField(all, name).list, clauses: '' })
   const { value, problem, loading } = useLoad(
     signal => loadSteps({ entity, field, scale, condition }, signal),
-    [entity.name, scale.column, scale.edges.length, condition, who.value, rounds.value],
+    [entity.name, scale.column, scale.edges.length, condition, who.value, writes.value],
   )
   const chosen = scale.read(boundsIn(all, name))
   const last = scale.edges.length - 1
@@ -133,6 +134,7 @@ export function Histogram({
           </p>
         ) : null
       })}
+      {value.others > 0 && <p class="soft small">{t('facets.others', { n: value.others })}</p>}
       {value.without > 0 && <p class="soft small">{t('facets.without', { n: value.without })}</p>}
     </div>
   )

@@ -1,9 +1,10 @@
 import { type Entity, type EntityField, isSortable, type Json, loadRows } from '../../entities.ts'
 import { isAmount } from '../../exact.ts'
-import { type Count, loadBulk, loadCounts, loadSteps } from './facets.ts'
+import { type Count, loadBulk, loadCounts } from './facets.ts'
 import { written } from './pql.ts'
 import { aboutRecords } from './requirements.ts'
 import { barsOf, scaleOf } from './scale.ts'
+import { loadSteps } from './steps.ts'
 
 /** Answers about a column, requested when its panel is opened. */
 interface About {
@@ -51,7 +52,8 @@ export async function loadAbout(
     const { steps } = await loadSteps({ entity, field, scale, condition }, signal)
     return { ...about, steps: barsOf(scale, steps), frequent: [] }
   }
-  // One of them may be that there is no value.
-  const { counts } = await loadCounts({ entity, field, condition, most: most + 1, part: '' }, [], signal)
+  // One of them may be that there is no value. There may be too many lists to count what is in them.
+  const counting = loadCounts({ entity, field, condition, most: most + 1, part: '' }, [], signal)
+  const { counts } = await (field.list ? counting.catch(() => ({ counts: [] })) : counting)
   return { ...about, steps: undefined, frequent: counts.filter(({ value }) => value !== null).slice(0, most) }
 }

@@ -4,7 +4,7 @@ import { recall, remember } from '../../settings.ts'
 import { literally } from './conditions.ts'
 import { written } from './pql.ts'
 import { narrowed, type Value } from './requirements.ts'
-import { bulkOf, decimal, farBounds, quartilesOf, type Scale } from './scale.ts'
+import { bulkOf, decimal, quartilesOf } from './scale.ts'
 import { readNames } from './view.ts'
 
 /** A field that records can be narrowed down by: by its frequent values, or by a range of a histogram. */
@@ -19,7 +19,7 @@ export interface Facet {
 }
 
 /** Maximum number of fields that are looked at, with up to three functions of the service each. */
-const mostFields = 30
+export const mostFields = 30
 /** Maximum number of different values of a field that is a facet unless others are chosen. */
 const few = 60
 /** Number of different numbers from which on they are a histogram. */
@@ -33,18 +33,42 @@ const patience = 10
 
 const canBeFacet = (entity: Entity) => {
   const [only, ...more] = keyOf(entity)
-  return (field: EntityField) => isSortable(field) && !(more.length === 0 && field.name === only)
+  return (field: EntityField) =>
+    (isSortable(field) || field.list === true) && !(more.length === 0 && field.name === only)
+}
+
+/** True for a value of JSON that is no single value to tick. */
+const isNested = (value: Json | undefined): boolean =>
+  typeof value === 'object' && value !== null && !isAmount(value)
+
+/** Number of values by which a field of JSON is judged. */
+const sampled = 20
+
+/** True if the first values of a field of JSON are all lists or objects. */
+async function isOfNested(
+  entity: Entity,
+  { name, type, list }: EntityField,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (type !== 'json' || list) return false
+  const field = written(name)
+  const { rows } = await ask(`${entity.name}[${field}] { ${field} is not null limit ${sampled} }`, signal)
+  return rows.length > 0 && rows.every(([value]) => isNested(value))
 }
 
 const isScale = ({ type }: EntityField) => type === 'integer' || type === 'number' || type === 'date-time'
 
-const ask = (query: string, signal: AbortSignal) => loadRows(query, { timeout: patience, signal })
+export const ask = (query: string, signal: AbortSignal) => loadRows(query, { timeout: patience, signal })
 
 /** Asks for what is known of the fields of all records; where that takes too long, by their types alone. */
 export async function loadFacets(entity: Entity, signal: AbortSignal): Promise<readonly Facet[]> {
-  const fields = entity.fields.filter(canBeFacet(entity)).slice(0, mostFields)
+  const candidates = entity.fields.filter(canBeFacet(entity)).slice(0, mostFields)
+  const nested = await Promise.all(
+    candidates.map(field => isOfNested(entity, field, signal).catch(() => false)),
+  )
+  const fields = candidates.filter((_, at) => !nested[at])
   if (fields.length === 0) return []
-  const hasEnds = (field: EntityField) => isScale(field) || field.type === 'json'
+  const hasEnds = (field: EntityField) => !field.list && (isScale(field) || field.type === 'json')
   const columns = fields.flatMap(field => {
     const name = written(field.name)
     return [`count_distinct(${name})`, ...(hasEnds(field) ? [`min(${name})`, `max(${name})`] : [])]
@@ -54,6 +78,8 @@ export async function loadFacets(entity: Entity, signal: AbortSignal): Promise<r
     const values = [...(rows[0] ?? [])]
     return fields.map((field): Facet => {
       const distinct = Number(values.shift())
+      // The number of different lists says nothing of the values in them.
+      if (field.list) return { field, kind: 'values' }
       if (!hasEnds(field)) return { field, kind: 'values', distinct }
       const [min, max] = [values.shift(), values.shift()]
       if (!isAmount(min) || !isAmount(max)) return { field, kind: 'values', distinct }
@@ -94,6 +120,10 @@ export function facetsShown(
   return chosen.length > 0 ? chosen.slice(0, mostFacets) : usualFacets(facets)
 }
 
+/** Returns the names in the address that no facet is shown for. */
+export const notShown = (facets: readonly Facet[], address: string | null): readonly string[] =>
+  readNames(address).filter(name => facets.every(({ field }) => field.name !== name))
+
 /** Facets that were opened stay open in the next table, too. */
 export function rememberFacets(entity: Entity, names: string): void {
   remember(`facets.${entity.name}`, names)
@@ -110,6 +140,38 @@ export interface Counts {
   readonly counts: readonly Count[]
   /** The number of different values, including those not loaded. */
   readonly total: number
+  /** True if some records have a list or an object, which isn't counted. */
+  readonly hasNested?: boolean
+}
+
+/** Maximum number of different lists whose values are counted. */
+const mostLists = 10_000
+
+/** Counts the values in lists, each once for a record. @throws Error if there are too many different lists */
+async function countsInLists(
+  list: string,
+  grouped: (where: string, limit: number) => ReturnType<typeof ask>,
+  { condition, most, part }: { readonly condition: string; readonly most: number; readonly part: string },
+  chosen: readonly Value[],
+): Promise<Counts> {
+  const { rows, total } = await grouped(condition, mostLists)
+  if (total > mostLists) throw new Error(`${list} has too many different lists`)
+  const found = new Map<Value, Count>()
+  for (const [value = null, count] of rows) {
+    const values = Array.isArray(value) ? value.filter(one => one !== null) : [value]
+    for (const one of new Map(values.map(shown => [literalOf(shown), shown] as const))) {
+      const before = found.get(one[0])?.count ?? 0
+      found.set(one[0], { value: one[0], shown: one[1], count: before + Number(count) })
+    }
+  }
+  const isFound = ({ shown }: Count) =>
+    part === '' || String(shown).toLowerCase().includes(part.toLowerCase())
+  const all = [...found.values()].filter(isFound).toSorted((a, b) => b.count - a.count)
+  const rest = chosen.filter(one => all.slice(0, most).every(({ value }) => value !== one))
+  const more = rest.map(
+    (value): Count => found.get(value) ?? { value, shown: JSON.parse(value ?? 'null') as Json, count: 0 },
+  )
+  return { counts: [...all.slice(0, most), ...more.filter(({ value }) => value !== null)], total: all.length }
 }
 
 const literalOf = (value: Json | undefined): Value =>
@@ -145,6 +207,7 @@ export async function loadCounts(
       `${entity.name}[${name}, count()] { ${where} group by ${name} order by ${order} limit ${limit} }`,
       signal,
     )
+  if (field.list) return countsInLists(field.name, grouped, { condition, most, part }, chosen)
   const countsOf = ({ rows }: Awaited<ReturnType<typeof ask>>) =>
     rows.map(([shown = null, count]): Count => ({ value: literalOf(shown), shown, count: Number(count) }))
   const isFound = `${name} ~ ${JSON.stringify(`(?i)${literally(part)}`)}`
@@ -152,19 +215,21 @@ export async function loadCounts(
     [condition, ...(part === '' ? [] : [isFound])].filter(Boolean).join(' and '),
     most,
   )
-  const counts = countsOf(frequent)
+  const all = countsOf(frequent)
+  const counts = field.type === 'json' ? all.filter(({ shown }) => !isNested(shown)) : all
+  const rest = { total: frequent.total - all.length + counts.length, hasNested: counts.length < all.length }
   const missing = chosen.filter(one => one !== null && counts.every(({ value }) => value !== one))
-  if (missing.length === 0) return { counts, total: frequent.total }
+  if (missing.length === 0) return { counts, ...rest }
   const parts = [condition, `${name} in [${missing.join(', ')}]`].filter(Boolean).join(' and ')
   const more = countsOf(await grouped(parts, missing.length))
   const none = missing
     .filter(one => more.every(({ value }) => value !== one))
     .map((value): Count => ({ value, shown: JSON.parse(value ?? 'null') as Json, count: 0 }))
-  return { counts: [...counts, ...more, ...none], total: frequent.total }
+  return { counts: [...counts, ...more, ...none], ...rest }
 }
 
 /** Maximum number of groups of a histogram, of which several may make a step. */
-const mostGroups = 4_000
+export const mostGroups = 4_000
 
 /** Time in ms of about twenty years; what lies closer together has no far ends. */
 const short = 20 * 366 * 86_400_000
@@ -219,62 +284,4 @@ export async function loadBulk(
     if (signal.aborted) throw error
     return undefined
   }
-}
-
-export interface Steps {
-  /** Numbers of records, for each step of the scale. */
-  readonly steps: readonly number[]
-  /** The number of records without a value on the scale. */
-  readonly without: number
-}
-
-/** Counts the records that meet a condition along a scale. */
-export async function loadSteps(
-  {
-    entity,
-    field,
-    scale,
-    condition,
-  }: {
-    readonly entity: Entity
-    readonly field: EntityField
-    readonly scale: Scale
-    readonly condition: string
-  },
-  signal: AbortSignal,
-): Promise<Steps> {
-  const { column, edges, placeOf, isOpen } = scale
-  const name = written(field.name)
-  const last = edges.length - 2
-  const compared = (side: 0 | 1, sign: string) =>
-    isOpen[side] ? farBounds(scale, side).map(({ value }) => `${name} ${sign} ${value}`) : []
-  const [below, above] = [compared(0, '<'), compared(1, '>=')]
-  const within = [...compared(0, '>='), ...compared(1, '<')]
-  const where = (more: readonly string[]) => (more.length === 0 ? condition : narrowed(condition, more))
-  const count = async (more: readonly string[]) => {
-    const { rows } = await ask(`${entity.name}[count()] { ${where(more)} }`, signal)
-    return Number(rows[0]?.[0])
-  }
-  // Far values are counted by a query of their own, since they may have more groups than are listed.
-  const [{ rows }, ...beyond] = await Promise.all([
-    ask(
-      `${entity.name}[${column}, count()] { ${where(within)} group by ${column} limit ${mostGroups} }`,
-      signal,
-    ),
-    below.length === 0 ? undefined : count(below),
-    above.length === 0 ? undefined : count(above),
-    within.length === 0 ? undefined : count([]),
-  ])
-  const steps = edges.slice(1).map(() => 0)
-  let without = 0
-  for (const [value, records] of rows) {
-    const place = placeOf(value)
-    const at = edges.findLastIndex(edge => edge <= place)
-    if (Number.isNaN(place)) without += Number(records)
-    else if (at >= 0 && at < steps.length) steps[at] = (steps[at] ?? 0) + Number(records)
-  }
-  if (beyond[0] !== undefined) steps[0] = beyond[0]
-  if (beyond[1] !== undefined) steps[last] = beyond[1]
-  if (beyond[2] !== undefined) without = beyond[2] - steps.reduce((sum, one) => sum + one, 0)
-  return { steps, without }
 }
