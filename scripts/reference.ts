@@ -1,7 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { configSchema } from '../src/config/schema.ts'
-import { settings, structuredSettings } from '../src/config/settings.ts'
+import {
+  fileKeyOf,
+  type SettingKey,
+  secretKeys,
+  settings,
+  structuredSettings,
+} from '../src/config/settings.ts'
 import { problems } from '../src/http/problems.ts'
 import { accessTable } from './access-table.ts'
 import { clientApi } from './client-api.ts'
@@ -27,9 +33,13 @@ Every setting has a working default. Carrel reads a setting from the environment
 |---|---|---|
 ${Object.entries(settings)
   .map(
-    ([key, { takes, fallback }]) => `| \`${key}\` | ${takes} | ${fallback ? `\`${fallback}\`` : 'not set'} |`,
+    ([key, { takes, fallback }]) =>
+      `| \`${key}\`${secretKeys.has(key as SettingKey) ? ` or \`${fileKeyOf(key)}\`` : ''} | ${takes} | ${fallback ? `\`${fallback}\`` : 'not set'} |`,
   )
   .join('\n')}
+
+A secret can be in a file of up to 64 kB, as Docker and the \`LoadCredential\` of systemd provide it: the key that ends in
+\`_FILE\` takes its path. A line break at its end doesn't count.
 
 \`CARREL_BASE_URL\` is \`http://localhost:<port>\` when it is not set.
 

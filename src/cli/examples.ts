@@ -67,4 +67,5 @@ export const examples: Readonly<Record<string, string>> = {
   'sso link': 'carrel sso link ruth@example.org uni ruth@uni.example',
   'sso unlink': 'carrel sso unlink ruth@example.org uni',
   doctor: 'carrel doctor',
+  version: 'carrel version',
 }

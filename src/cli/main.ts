@@ -5,19 +5,23 @@ import { systemReason } from '../lib/system-errors.ts'
 import { version } from '../lib/version.ts'
 import { examples } from './examples.ts'
 import { Misuse } from './failures.ts'
-import { endWithOutput } from './output.ts'
+import { endWithOutput, say } from './output.ts'
 
 /** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called in a wrong way. */
 export async function main(): Promise<void> {
   endWithOutput()
   try {
     const given = process.argv.slice(2)
-    const args = given[0] === 'help' ? helpOf(given.slice(1)) : given
+    const args = given[0] === 'help' ? helpOf(given.slice(1)) : given.map(asCommand)
     await (await createProgram(args[0])).parseAsync(args, { from: 'user' })
   } catch (error) {
     process.exitCode = report(error)
   }
 }
+
+/** `carrel --version` is `carrel version`, so that no other command is loaded for it. */
+const asCommand = (word: string, at: number) =>
+  at === 0 && (word === '--version' || word === '-V') ? 'version' : word
 
 /** `carrel help import` is `carrel import --help`. A command that doesn't exist is refused without that. */
 const helpOf = (path: readonly string[]): readonly string[] =>
@@ -47,6 +51,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     types: async () => (await import('./types.ts')).typesCommand(),
     sso: async () => (await import('./sso.ts')).ssoCommand(),
     doctor: async () => (await import('./doctor.ts')).doctorCommand(),
+    version: async () => new Command('version').description('Print the version.').action(() => say(version)),
   }),
 )
 

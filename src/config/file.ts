@@ -3,7 +3,7 @@ import { OperatorError } from '../lib/errors.ts'
 import { isObject } from '../lib/json.ts'
 import { nearest } from '../lib/nearest.ts'
 import { administratorGroup, type LoginMethod } from '../model/accounts.ts'
-import { isRange, settings, structuredSettings } from './settings.ts'
+import { fileKeyOf, isRange, secretKeys, settings, structuredSettings } from './settings.ts'
 
 /** A wrong setting, which stops the start. The message names the key and what it takes. */
 export class ConfigError extends OperatorError {}
@@ -22,6 +22,7 @@ export interface ConfigFile {
 
 const inFile = [
   ...Object.keys(settings).filter(key => key !== 'CARREL_CONFIG'),
+  ...Array.from(secretKeys, fileKeyOf),
   ...Object.keys(structuredSettings),
 ]
 

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { SamlServiceProvider } from './providers.ts'
 import { isPlaceholder } from './settings.ts'
@@ -66,13 +66,38 @@ function secretAt(place: SecretPlace, where: string, { file, env, complain }: Su
     if (!value) throw complain(where, `the environment variable ${place.env} is not set`)
     return value
   }
-  let content: string
   try {
-    content = readFileSync(resolve(dirname(file), place.file), 'utf8').replace(/\r?\n$/, '')
+    return secretIn(resolve(dirname(file), place.file), place.file)
   } catch (error) {
-    throw complain(where, `the file ${place.file} can't be read (${(error as NodeJS.ErrnoException).code})`)
+    throw complain(where, (error as Error).message)
   }
-  if (content === '') throw complain(where, `the file ${place.file} is empty`)
+}
+
+/** Maximum size in bytes of a file with a secret. A path may also name a pipe or a device, which have no size. */
+const largestSecret = 64 * 1024
+
+/**
+ * Reads a secret from a file, without the line break at its end.
+ * @param shown the path as messages show it
+ * @throws Error that says what is wrong with the file, never what is in it
+ */
+export function secretIn(path: string, shown = path): string {
+  const bytes = Buffer.alloc(largestSecret + 1)
+  let length = 0
+  try {
+    const file = openSync(path, 'r')
+    try {
+      for (let read = -1; read !== 0 && length < bytes.length; length += read)
+        read = readSync(file, bytes, length, bytes.length - length, null)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    throw new Error(`the file ${shown} can't be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  if (length > largestSecret) throw new Error(`the file ${shown} is larger than 64 kB, so it is no secret`)
+  const content = bytes.toString('utf8', 0, length).replace(/\r?\n$/, '')
+  if (content === '') throw new Error(`the file ${shown} is empty`)
   return content
 }
 

@@ -1,4 +1,4 @@
-import { type SettingKey, settings } from './settings.ts'
+import { fileKeyOf, type SettingKey, secretKeys, settings } from './settings.ts'
 import { allProviderSchemas, closed, signOnSchema, text } from './single-sign-on-schema.ts'
 
 const settingValue = {
@@ -15,6 +15,12 @@ export const configSchema = {
       (Object.keys(settings) as SettingKey[])
         .filter(key => key !== 'CARREL_CONFIG')
         .map(key => [key, { description: `Takes ${settings[key].takes}.`, ...settingValue }]),
+    ),
+    ...Object.fromEntries(
+      Array.from(secretKeys, key => [
+        fileKeyOf(key),
+        { description: `The path of a file with the value of ${key}.`, type: 'string' },
+      ]),
     ),
     specialGroups: closed({
       ip: {

@@ -9,13 +9,22 @@ export interface Setting<T> {
   /** The default, as the documentation shows it; null if the setting has none. */
   readonly fallback: string | null
   readonly read: (text: string) => T | undefined
+  /** True for a secret: it may also be in a file, and no message shows it. */
+  readonly isSecret?: true
 }
+
+/** The key of the path of a file with this secret. */
+export const fileKeyOf = (key: string): string => `${key}_FILE`
 
 export const setting = <T>(
   takes: string,
   fallback: string | null,
   read: (text: string) => T | undefined,
 ): Setting<T> => ({ takes, fallback, read })
+const secret = <T>(takes: string, read: (text: string) => T | undefined): Setting<T> => ({
+  ...setting(takes, null, read),
+  isSecret: true,
+})
 
 export const wholeNumber = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
@@ -129,14 +138,12 @@ export const settings = {
     'carrel',
     filesSentBy,
   ),
-  CARREL_DATABASE_URL: setting(
+  CARREL_DATABASE_URL: secret(
     'postgres://user:password@host:port/database, also with several hosts and with target_session_attrs (not set: the embedded store in CARREL_DATA)',
-    null,
     postgresUrl,
   ),
-  CARREL_DATABASE_REPLICA_URL: setting(
+  CARREL_DATABASE_REPLICA_URL: secret(
     'the same for a replica that query endpoints may read from',
-    null,
     postgresUrl,
   ),
   CARREL_DATABASE_POOL_SIZE: setting(
@@ -178,9 +185,8 @@ export const settings = {
     '1800',
     wholeNumber(1, 86_400),
   ),
-  CARREL_TOKEN_SECRET: setting(
+  CARREL_TOKEN_SECRET: secret(
     'one or more secrets of at least 32 characters, separated by commas, the newest first',
-    null,
     text => {
       const parts = list(text)
       return parts.length > 0 && parts.every(part => part.length >= 32 && !isPlaceholder(part))
@@ -245,9 +251,8 @@ export const settings = {
   ),
   CARREL_CSRF_COOKIE: setting('a cookie name (letters, digits, -)', 'DSPACE-XSRF-COOKIE', headerName),
   CARREL_CSRF_HEADER: setting('a header name (letters, digits, -)', 'DSPACE-XSRF-TOKEN', headerName),
-  CARREL_METRICS_SECRET: setting(
+  CARREL_METRICS_SECRET: secret(
     'a secret of at least 32 characters (letters, digits, - . _ ~ + / =), for GET /metrics from other machines or beside a proxy',
-    null,
     text => (/^[A-Za-z0-9._~+/=-]{32,4096}$/.test(text) ? text : undefined),
   ),
   CARREL_WORKERS: setting(
@@ -302,9 +307,8 @@ export const settings = {
     wholeNumber(1, 100_000),
   ),
   // Settings of mail (docs/decisions/0045).
-  CARREL_SMTP_URL: setting(
+  CARREL_SMTP_URL: secret(
     'the mail server as smtp://user:password@host:port, or smtps:// for TLS from the start (not set: no mail, so no registration and no forgotten passwords)',
-    null,
     smtpUrl,
   ),
   CARREL_SMTP_TLS: setting(
@@ -416,3 +420,8 @@ export function isRange(text: string): boolean {
     (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
   )
 }
+
+/** The keys of all secrets. */
+export const secretKeys: ReadonlySet<SettingKey> = new Set(
+  (Object.keys(settings) as SettingKey[]).filter(key => (settings[key] as Setting<unknown>).isSecret),
+)

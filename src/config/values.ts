@@ -1,6 +1,6 @@
 import { ConfigError, type ConfigFile, readConfigFile, suggest } from './file.ts'
-import { secretVariables } from './read-secrets.ts'
-import { type SettingKey, settings } from './settings.ts'
+import { secretIn, secretVariables } from './read-secrets.ts'
+import { fileKeyOf, type SettingKey, secretKeys, settings } from './settings.ts'
 
 /**
  * True for a variable that is set by Kubernetes and not by Carrel's operator. Kubernetes sets it in every
@@ -27,20 +27,19 @@ export interface Values {
 
 const names = Object.keys(settings) as SettingKey[]
 
-const secretKeys: ReadonlySet<SettingKey> = new Set([
-  'CARREL_TOKEN_SECRET',
-  'CARREL_METRICS_SECRET',
-  'CARREL_DATABASE_URL',
-  'CARREL_DATABASE_REPLICA_URL',
-  'CARREL_SMTP_URL',
-])
+/** Keys that have the path of a file with a secret. */
+const fileKeys: ReadonlySet<string> = new Set(Array.from(secretKeys, fileKeyOf))
 
 export function readValues(env: Environment): Values {
   const { file, wrong: wrongFile } = fileOf(env)
   const wrong: ConfigError[] = [...(wrongFile ? [wrongFile] : unknownKeys(env, file)), ...file.wrong]
   const values = new Map<SettingKey, unknown>()
   for (const key of names) {
-    const given = isServiceLink(key, env[key] ?? '') ? file.values[key] : (env[key] ?? file.values[key])
+    const given = givenIn(env, key) ?? givenIn(file.values, key)
+    if (given instanceof ConfigError) {
+      wrong.push(given)
+      continue
+    }
     const text = given === undefined || given === '' ? settings[key].fallback : given
     if (text === null) continue
     const read = settings[key].read(text)
@@ -63,6 +62,21 @@ export function readValues(env: Environment): Values {
   }
 }
 
+/** Returns the text of a setting in one source, and of a secret also from the file that is named there. */
+function givenIn(source: Environment, key: SettingKey): string | ConfigError | undefined {
+  const text = source[key]
+  const given = text !== undefined && isServiceLink(key, text) ? undefined : text
+  const fileKey = fileKeyOf(key)
+  const path = secretKeys.has(key) ? source[fileKey] : undefined
+  if (!path) return given
+  if (given) return new ConfigError(`${key} and ${fileKey} are both set; set one of them`)
+  try {
+    return secretIn(path)
+  } catch (error) {
+    return new ConfigError(`${fileKey}: ${(error as Error).message}`)
+  }
+}
+
 function fileOf({ CARREL_CONFIG }: Environment): { file: ConfigFile; wrong?: ConfigError } {
   try {
     return { file: readConfigFile(CARREL_CONFIG) }
@@ -80,6 +94,7 @@ function unknownKeys(env: Environment, { structured }: ConfigFile): ConfigError[
       ([key, given]) =>
         key.startsWith('CARREL_') &&
         !Object.hasOwn(settings, key) &&
+        !fileKeys.has(key) &&
         !key.startsWith('CARREL_TEST_') &&
         !secretNames.includes(key) &&
         !isServiceLink(key, given ?? ''),

@@ -106,7 +106,8 @@ export function createServer({
       }
     },
   })
-  app.log = log
+  // The framework would say of each event loop where it listens; `serve` says it once (D4).
+  app.log = { ...log, info: () => {} }
   app.server.on('timeout', endIdle)
   const refuse = refuseUnrouted(app, addresses)
   const connections = boundConnections(app.server, {

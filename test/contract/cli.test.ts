@@ -77,8 +77,10 @@ testOn('sqlite', 'D1 a command in a process of its own says and ends as one besi
 withoutStore('D1 in a checkout npm run --silent carrel -- <command> works', async t => {
   const env = environmentWithNode({ CARREL_DATA: temporaryFolder(t) })
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-  const done = await run('npm', ['run', '--silent', 'carrel', '--', '--version'], { env })
-  assert.equal(assertDone(done), `${version}\n`)
+  for (const asked of ['--version', '-V', 'version']) {
+    const done = await run('npm', ['run', '--silent', 'carrel', '--', asked], { env })
+    assert.equal(assertDone(done), `${version}\n`)
+  }
 })
 
 const commands = ['serve', 'eperson', 'group', 'import', 'entity'] as const

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { toConfig } from '../../src/config/config.ts'
-import { settings } from '../../src/config/settings.ts'
+import { secretKeys, settings } from '../../src/config/settings.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 function configFile(t: TestContext, content: unknown): string {
@@ -52,6 +53,54 @@ test('D3 F4 CARREL_FILES_SENT_BY takes carrel, x-sendfile, or a location, and th
     assert.throws(() => read(value, ''), {
       message: 'CARREL_FILES_SENT_BY: set CARREL_TRUSTED_PROXIES to the address of the proxy as well',
     })
+})
+
+test('D3 each secret can be in a file, and a message names the file and never what is in it', t => {
+  const folder = temporaryFolder(t)
+  const fileOf = (content: string | Uint8Array) => {
+    const file = join(folder, randomUUID())
+    writeFileSync(file, content)
+    return file
+  }
+  const secret = 'x'.repeat(40)
+  const read = (value: string) => toConfig({ CARREL_METRICS_SECRET_FILE: value }).metricsSecret
+  for (const end of ['', '\n', '\r\n']) assert.equal(read(fileOf(`${secret}${end}`)), secret)
+  const CARREL_CONFIG = configFile(t, { CARREL_METRICS_SECRET_FILE: fileOf(secret) })
+  assert.equal(toConfig({ CARREL_CONFIG }).metricsSecret, secret)
+  assert.equal(
+    toConfig({ CARREL_CONFIG, CARREL_METRICS_SECRET: 'y'.repeat(40) }).metricsSecret,
+    'y'.repeat(40),
+  )
+
+  const both = { CARREL_METRICS_SECRET: secret, CARREL_METRICS_SECRET_FILE: fileOf(secret) }
+  assert.throws(() => toConfig(both), {
+    message: 'CARREL_METRICS_SECRET and CARREL_METRICS_SECRET_FILE are both set; set one of them',
+  })
+  for (const [file, says] of [
+    [join(folder, 'none'), /can't be read \(ENOENT\)/],
+    [folder, /can't be read \(EISDIR\)/],
+    [fileOf('\n'), /is empty/],
+    [fileOf(secret.repeat(2_000)), /is larger than 64 kB/],
+    ['/dev/zero', /is larger than 64 kB/],
+  ] as const)
+    assert.throws(
+      () => read(file),
+      (error: Error) =>
+        error.message.startsWith(`CARREL_METRICS_SECRET_FILE: the file ${file}`) && says.test(error.message),
+    )
+  assert.throws(
+    () => read(fileOf('too-short-to-be-a-secret')),
+    ({ message }: Error) =>
+      /^CARREL_METRICS_SECRET: Its value/.test(message) && !message.includes('too-short'),
+  )
+  assert.throws(() => toConfig({ CARREL_PORT_FILE: fileOf('80') }), /CARREL_PORT_FILE is not a setting/)
+  // What is a secret is a property of the setting, so a new one gets a file by itself.
+  for (const key of secretKeys)
+    assert.throws(
+      () => toConfig({ [`${key}_FILE`]: '/none' }),
+      new RegExp(`^Error: ${key}_FILE: the file /none can't be read`),
+    )
+  assert.ok(secretKeys.has('CARREL_TOKEN_SECRET') && secretKeys.has('CARREL_DATABASE_URL'))
 })
 
 test('D3 variables that are not ours stop no start: of tests, of service links, and secrets of the file', t => {

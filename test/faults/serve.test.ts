@@ -109,7 +109,7 @@ describe('serve', { concurrency: 2 }, () => {
 
   test('D4 serve prints one line with the address, once it really answers, and all its lines are JSON', async t => {
     const dataFolder = temporaryFolder(t)
-    const served = await serve(t, dataFolder)
+    const served = await serve(t, dataFolder, { env: { CARREL_LOG_LEVEL: 'info', CARREL_WORKERS: '2' } })
     const [ready] = linesOf(served)
     const { address, listening, level, msg } = ready ?? {}
     assert.deepEqual([level, msg], [30, 'ready'])
@@ -121,9 +121,10 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(await served.stop(), 0)
     const lines = linesOf(served)
     assert.equal(lines.filter(line => 'address' in line).length, 1)
-    for (const { level, time, pid, hostname, msg } of lines) {
+    assert.ok(!lines.some(line => /Server listening/.test(String(line.msg))), 'none of the framework')
+    for (const { level, time, pid, hostname, msg, path } of lines) {
       assert.deepEqual([typeof level, typeof time, pid], ['number', 'number', served.pid])
-      assert.ok(hostname && msg)
+      assert.ok(hostname && (msg || path))
     }
     assert.equal(served.output.stderr, '')
   })
