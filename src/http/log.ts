@@ -21,7 +21,7 @@ export const shareLog = (): void => setEnvironmentData(key, isCut.buffer as neve
  * Writes a line to standard output. One that can't be written, because the disk is full or the reader has
  * gone, is lost, and the service goes on; a stream would end or block the process.
  */
-function writeLine(line: string): void {
+export function writeLine(line: string): void {
   // A cut-off line stays a line of its own.
   const bytes = Buffer.from(Atomics.load(isCut, 0) === 0 ? line : `\n${line}`)
   try {

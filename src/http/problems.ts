@@ -259,7 +259,7 @@ export const problems = {
   busy: {
     status: 503,
     title: 'The service is busy',
-    help: 'Too many passwords or messages of identity providers are being checked, too many files are being sent or are open, or too many records are being written. Try again after the number of seconds in Retry-After.',
+    help: 'Too many passwords or messages of identity providers are being checked, too many files are being sent or are open, too many records are being written, or the service is starting or stopping. Try again after the number of seconds in Retry-After.',
   },
   'query-timeout': {
     status: 503,
