@@ -75,7 +75,7 @@ export async function buildApp(
   const administration = await createAdministration(app, managing)
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })
   const files = await openFiles(config.files, repository, measures.bucketRequest)
-  const health = { ping: storage.ping, requireFiles: files.require, loops: limits.loops }
+  const health = { ping: storage.ping, requireFiles: files.require, loops: limits.loops, phase: limits.phase }
 
   healthRoutes(app, health)
   limits.passwords.measure(measures.queue('passwords'))

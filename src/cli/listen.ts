@@ -4,9 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Config, toConfig } from '../config/config.ts'
 import { Failure } from './failures.ts'
 
-/** Time in ms for requests under way to finish after SIGTERM (D4). */
-export const graceToFinish = 10_000
-/** Time in ms for a worker to close its store after that. */
+/** Time in ms for a worker to close its store after its last request. */
 export const graceToClose = 1_000
 
 export const codeOf = (error: unknown): unknown =>
@@ -61,9 +59,12 @@ export async function reservePort(asked: Config, isShared: boolean): Promise<Res
   }
 }
 
-/** Answers the requests that have begun, and closes their connections. */
-export async function drain(app: FastifyInstance): Promise<void> {
-  const deadline = setTimeout(() => app.server.closeAllConnections(), graceToFinish)
+/**
+ * Answers the requests that have begun, and closes their connections.
+ * @param grace time in ms after which requests are cut
+ */
+export async function drain(app: FastifyInstance, grace: number): Promise<void> {
+  const deadline = setTimeout(() => app.server.closeAllConnections(), grace)
   // A kept-alive connection ends with its current response, not when its client closes it.
   const idle = setInterval(() => app.server.closeIdleConnections(), 50)
   await app.close()

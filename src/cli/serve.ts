@@ -13,6 +13,7 @@ import { holdFile } from '../lib/held-file.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
 import { systemReason } from '../lib/system-errors.ts'
 import { administratorGroup } from '../model/accounts.ts'
+import { ownLimits, phaseIn } from '../model/limits.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
 import type { Demo } from './demo.ts'
@@ -21,6 +22,7 @@ import { ownCommand } from './given-path.ts'
 import { keepHouse } from './housekeeping.ts'
 import { drain, listenFailure, reservePort } from './listen.ts'
 import { announce } from './output.ts'
+import { inTime, stopOnSignal } from './stop.ts'
 import { openStore, placeOf, restorePlace } from './store.ts'
 import { spawnWorker, startWorkers, type Workers } from './workers.ts'
 
@@ -33,7 +35,10 @@ export function serveCommand(): Command {
       'in a new store, add an administrator, epersons, groups, 10,000 letters and some files to try',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
+      const stopping = stopOnSignal()
       const asked = toConfig(process.env)
+      const phase = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+      const setPhase = phaseIn(phase).set
       const shared = createShared(asked.cacheSize)
       // The worker loads the service while this thread opens the store.
       const spawned = asked.workers > 1 ? [spawnWorker()] : []
@@ -47,15 +52,23 @@ export function serveCommand(): Command {
         await checkFiles(storage, asked)
         const served = markServed(asked)
         const stopHousekeeping = await keepHouse(storage, asked)
-        const service = await listen(asked, { spawned, storage, shared, fail })
+        if (demo) setPhase('starting')
+        const service = await listen(asked, { spawned, storage, shared, phase, fail })
         const { config } = service
-        stopOnSignal(service, async () => {
-          await stopHousekeeping()
-          await storage.close()
-          served.release()
+        stopping.prepare({
+          ...service,
+          times: config.stop,
+          setPhase,
+          end: async () => {
+            await stopHousekeeping()
+            await storage.close()
+            served.release()
+          },
         })
         // The demo is added only once the service listens: a start that fails adds nothing to the store.
         const created = demo ? await (await import('./demo.ts')).createDemo(storage, config.files) : undefined
+        if (stopping.hasBegun()) return
+        setPhase('ready')
         announceReady(config, service.loops())
         if (served.others > 0) announceOthers(config)
         if (demo) await inviteAdministrator(config, storage)
@@ -75,6 +88,8 @@ export function serveCommand(): Command {
         const { clearAfterRestore } = await import('../admin/backup/place.ts')
         await clearAfterRestore(restorePlace(config)).catch(() => {})
       } catch (error) {
+        // The end takes the store away from work that is still to be done.
+        if (stopping.hasBegun()) return
         await storage.close()
         throw error
       }
@@ -113,6 +128,8 @@ interface Parts {
   readonly spawned: Worker[]
   readonly storage: Storage
   readonly shared: OwnShared
+  /** Memory for the phase of the service. */
+  readonly phase: Int32Array<SharedArrayBuffer>
   /** Called when the service can't go on. */
   readonly fail: () => void
 }
@@ -124,8 +141,8 @@ async function listen(asked: Config, parts: Parts): Promise<Service> {
     try {
       const reserved = await reservePort(asked, asked.workers > 1)
       release = reserved.release
-      const { loops, close } = await answer(reserved.config, parts)
-      return { config: reserved.config, loops, close: () => close().finally(release) }
+      const { close, ...service } = await answer(reserved.config, parts)
+      return { config: reserved.config, ...service, close: () => close().finally(release) }
     } catch (error) {
       release()
       // Another program may have taken the free port that was found; then another one is looked for.
@@ -135,25 +152,23 @@ async function listen(asked: Config, parts: Parts): Promise<Service> {
 }
 const maxAttempts = 5
 
-/**
- * Time in ms to end after the last request. A store that doesn't answer may take much longer, and has nothing
- * to lose (D4).
- */
-const graceToEnd = 5_000
-const inTime = (end: Promise<void>) => Promise.race([end, delay(graceToEnd)])
-
 async function answer(config: Config, { storage, ...parts }: Parts): Promise<Workers> {
   if (config.workers > 1) return startWorkers({ ...parts, config })
   // Imported here, because it takes longer to load than other commands take to run.
   const { buildApp } = await import('../app.ts')
-  const app = await buildApp(config, storage, undefined, undefined, parts.shared.threads)
+  const limits = { ...ownLimits(config), phase: phaseIn(parts.phase).get }
+  const app = await buildApp(config, storage, undefined, limits, parts.shared.threads)
   try {
     await app.listen({ host: config.host, port: config.port })
   } catch (error) {
     await app.close()
     throw listenFailure(error, config.host, config.port)
   }
-  return { loops: () => ({ running: 1, wanted: 1 }), close: () => drain(app) }
+  return {
+    loops: () => ({ running: 1, wanted: 1 }),
+    underWay: limits.requests.count,
+    close: () => drain(app, config.stop.grace),
+  }
 }
 
 /**
@@ -274,19 +289,4 @@ function introduce(demo: Demo, config: Config): void {
     withPasswords: stream.isTTY,
   })
   stream.write(`${text}\n`)
-}
-
-/** @param end called when the last request has been answered */
-function stopOnSignal(service: Service, end: () => Promise<void>): void {
-  let stopping = false
-  const stop = async () => {
-    // A second signal doesn't wait.
-    if (stopping) process.exit(1)
-    stopping = true
-    await service.close()
-    await inTime(end())
-    process.exit(0)
-  }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
 }

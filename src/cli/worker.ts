@@ -8,7 +8,7 @@ import { collectGarbageAfterStart } from '../lib/memory.ts'
 import type { Rows } from '../lib/tally.ts'
 import { answerOver, callsOver, handlerIn } from '../lib/threads/calls.ts'
 import { type QueueHandlers, remoteQueue } from '../lib/threads/queue.ts'
-import type { Limits } from '../model/limits.ts'
+import { type Limits, phaseIn } from '../model/limits.ts'
 import { joinShared, type Loop, partFor, type SharedHandlers } from '../storage/runtime/event-loops.ts'
 import type { Storage } from '../storage/storage.ts'
 import { codeOf, drain, graceToClose } from './listen.ts'
@@ -24,6 +24,8 @@ export interface SharedNumbers {
   readonly transfers: Int32Array<SharedArrayBuffer>
   readonly largePieces: Int32Array<SharedArrayBuffer>
   readonly listings: Int32Array<SharedArrayBuffer>
+  readonly requests: Int32Array<SharedArrayBuffer>
+  readonly phase: Int32Array<SharedArrayBuffer>
   readonly running: Int32Array<SharedArrayBuffer>
   /** Loops that have ended and were replaced. */
   readonly replaced: Int32Array<SharedArrayBuffer>
@@ -65,6 +67,8 @@ const handlers = {
       transfers: createCounter(numbers.transfers, loop.at),
       largePieces: createCounter(numbers.largePieces, loop.at),
       connections: partFor(loop, connections),
+      requests: createCounter(numbers.requests, loop.at),
+      phase: phaseIn(numbers.phase).get,
       loops: () => ({
         running: Atomics.load(numbers.running, 0),
         wanted: loop.of,
@@ -88,8 +92,9 @@ const handlers = {
 
   drop: (key: string): void => drop(key),
 
-  async close(): Promise<void> {
-    if (app) await drain(app)
+  /** @param grace time in ms for requests under way */
+  async close(grace: number): Promise<void> {
+    if (app) await drain(app, grace)
     // A store that doesn't answer may take longer, and has nothing to lose.
     await Promise.race([storage?.close(), delay(graceToClose)])
   },

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
 import { shareLog } from '../http/log.ts'
+import { createCounter } from '../lib/counter.ts'
 import { StoreUnavailable } from '../lib/errors.ts'
 import { programFile } from '../lib/own-files.ts'
 import { isOutOfDescriptors } from '../lib/system-errors.ts'
@@ -11,8 +12,9 @@ import { shareQueues } from '../lib/threads/queue.ts'
 import { loaderOf } from '../lib/threads/thread.ts'
 import { connectionsFor, createLoginQueues, type LoginQueues } from '../model/limits.ts'
 import type { OwnShared } from '../storage/runtime/event-loops.ts'
-import { graceToClose, graceToFinish, listenFailure } from './listen.ts'
+import { graceToClose, listenFailure } from './listen.ts'
 import { announce } from './output.ts'
+import type { Stoppable } from './stop.ts'
 import type { SharedNumbers, Start, WorkerHandlers } from './worker.ts'
 
 /** Number of ended workers within `endsWithin` ms that ends the service. */
@@ -29,6 +31,7 @@ const maxYoungGenerationSizeMb = 4
 export interface Workers {
   /** Returns the number of workers that listen, and the number there should be. */
   loops(): { readonly running: number; readonly wanted: number }
+  readonly underWay: Stoppable['underWay']
   /** Answers the requests that have begun, then ends the threads. */
   close(): Promise<void>
 }
@@ -52,6 +55,8 @@ interface Parts {
   readonly spawned: Worker[]
   readonly config: Config
   readonly shared: OwnShared
+  /** Memory for the phase of the service. */
+  readonly phase: SharedNumbers['phase']
   /** Called when workers keep ending. */
   readonly fail: () => void
 }
@@ -61,12 +66,14 @@ interface Parts {
  * @returns when the first one listens
  * @throws Failure if it can't
  */
-export async function startWorkers({ spawned, config, shared, fail }: Parts): Promise<Workers> {
+export async function startWorkers({ spawned, config, shared, phase, fail }: Parts): Promise<Workers> {
   const count = config.workers
   const numbers: SharedNumbers = {
     transfers: sharedNumbers(count),
     largePieces: sharedNumbers(count),
     listings: sharedNumbers(count),
+    requests: sharedNumbers(count),
+    phase,
     running: sharedNumbers(1),
     replaced: sharedNumbers(1),
     rows: createRows(count),
@@ -124,6 +131,7 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
   for (let at = 0; at < count; at++) watch(at, at === 0 ? first : start(at))
   return {
     loops: () => ({ running: Atomics.load(numbers.running, 0), wanted: count }),
+    underWay: createCounter(numbers.requests).count,
     close: async () => {
       isClosing = true
       await Promise.all(running.map(one => one.close()))
@@ -168,7 +176,7 @@ function startWorker(worker: Worker, { shared, queues, ...start }: WorkerParts):
     queue.leave()
     port1.close()
     if (isListening) Atomics.sub(numbers.running, 0, 1)
-    for (const rows of [numbers.transfers, numbers.largePieces, numbers.listings])
+    for (const rows of [numbers.transfers, numbers.largePieces, numbers.listings, numbers.requests])
       Atomics.store(rows, loop.at, 0)
     numbers.rows.gauges[loop.at]?.fill(0)
     return reason
@@ -188,10 +196,11 @@ function startWorker(worker: Worker, { shared, queues, ...start }: WorkerParts):
     listening,
     ended,
     close: async () => {
-      const closed = calls.call('close').catch(() => {})
+      const { grace } = config.stop
+      const closed = calls.call('close', grace).catch(() => {})
       // A worker whose event loop is blocked doesn't notice that its time is over.
       const given = new AbortController()
-      await Promise.race([closed, delay(graceToFinish + graceToClose, undefined, { signal: given.signal })])
+      await Promise.race([closed, delay(grace + graceToClose, undefined, { signal: given.signal })])
       given.abort()
       await worker.terminate()
       await ended

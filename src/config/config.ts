@@ -4,8 +4,8 @@ import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
-import { type BucketServer, type FilesPlace, filesPlace, maxBucketFile } from './files-place.ts'
-import { type Look, lookOf, type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
+import { type BucketServer, type FilesPlace, filesPlace } from './files-place.ts'
+import { type Look, lookOf, type MailConfig, mailOf, type StopTimes, stopOf, uploadsOf } from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import { type SecondFactorConfig, secondFactorOf } from './second-factor.ts'
@@ -71,6 +71,7 @@ export type Config = Readonly<{
   workers: number
   /** Maximum time in seconds for a whole request to arrive. */
   requestTimeout: number
+  stop: StopTimes
   /** Maximum size in bytes of records that are sent to be imported. */
   importSize: number
   passwordConcurrency: number
@@ -93,7 +94,7 @@ export type Config = Readonly<{
   keptVersions: KeptVersionLimits
   /** Settings of mail; null if none is sent. */
   mail: MailConfig | null
-  uploads: UploadLimits
+  uploads: ReturnType<typeof uploadsOf>
   /** The place of backups that are made over HTTP; null if none can be made. */
   backups: FilesPlace | null
   logLevel: 'silent' | 'error' | 'warn' | 'info'
@@ -145,7 +146,6 @@ export function toConfig(env: Environment): Config {
   const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
   const trustedProxies = value('CARREL_TRUSTED_PROXIES') ?? []
   const filesSentBy = required('CARREL_FILES_SENT_BY')
-  const uploads = uploadsOf(values)
   const pathStyle = value('CARREL_FILES_PATH_STYLE')
   const bucketServer = {
     endpoint: value('CARREL_FILES_ENDPOINT'),
@@ -202,6 +202,7 @@ export function toConfig(env: Environment): Config {
     metricsSecret: value('CARREL_METRICS_SECRET'),
     workers: workersFor(required('CARREL_WORKERS'), database),
     requestTimeout: required('CARREL_REQUEST_TIMEOUT'),
+    stop: stopOf(values),
     importSize: required('CARREL_IMPORT_SIZE') * 1024 * 1024,
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
@@ -221,10 +222,7 @@ export function toConfig(env: Environment): Config {
       },
     },
     mail: mailOf(values, baseUrl),
-    uploads: {
-      ...uploads,
-      size: files.kind === 'bucket' ? Math.min(uploads.size, maxBucketFile) : uploads.size,
-    },
+    uploads: uploadsOf(values, files),
     backups: backups === null ? null : filesPlace(backups, bucketServer),
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isMissing } from '../lib/system-errors.ts'
 import { ConfigError } from './file.ts'
+import { type FilesPlace, maxBucketFile } from './files-place.ts'
 import type { Values } from './values.ts'
 
 export type MailConfig = Readonly<{
@@ -41,8 +42,11 @@ export type UploadLimits = Readonly<{
   lifetime: number
 }>
 
-export const uploadsOf = ({ required }: Values): UploadLimits => ({
-  size: required('CARREL_UPLOAD_SIZE') * megabyte,
+export const uploadsOf = ({ required }: Values, { kind }: FilesPlace): UploadLimits => ({
+  size: Math.min(
+    required('CARREL_UPLOAD_SIZE') * megabyte,
+    kind === 'bucket' ? maxBucketFile : Number.POSITIVE_INFINITY,
+  ),
   quota: required('CARREL_UPLOAD_QUOTA') * megabyte,
   count: required('CARREL_UPLOAD_COUNT'),
   free: required('CARREL_UPLOAD_FREE') * megabyte,
@@ -50,6 +54,14 @@ export const uploadsOf = ({ required }: Values): UploadLimits => ({
 })
 
 const megabyte = 1024 * 1024
+
+/** Times in ms: from SIGTERM until no more connections are taken, and then for requests under way. */
+export type StopTimes = Readonly<{ delay: number; grace: number }>
+
+export const stopOf = ({ required }: Values): StopTimes => ({
+  delay: required('CARREL_DRAIN_DELAY') * 1000,
+  grace: required('CARREL_STOP_GRACE') * 1000,
+})
 
 /** The repository's own name, logo and color in the console. */
 export interface Look {

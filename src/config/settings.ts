@@ -265,6 +265,16 @@ export const settings = {
     '30',
     wholeNumber(1, 3_600),
   ),
+  CARREL_DRAIN_DELAY: setting(
+    'for how many seconds after SIGTERM the service goes on taking connections while /health/ready is 503, 0 to 3600: behind a load balancer, as long as it takes to notice',
+    '0',
+    wholeNumber(0, 3_600),
+  ),
+  CARREL_STOP_GRACE: setting(
+    'how many seconds requests under way may then go on, 0 to 86400; others are cut',
+    '10',
+    wholeNumber(0, 86_400),
+  ),
   CARREL_IMPORT_SIZE: setting(
     'the maximum size of records that are sent to be imported, as they are sent, in megabytes, 1 to 1000000',
     '4096',

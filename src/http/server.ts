@@ -38,7 +38,7 @@ interface Parts {
   readonly challenge: () => string
   readonly csrf: Csrf
   readonly measures: Measures
-  readonly limits: Pick<Limits, 'connections'>
+  readonly limits: Pick<Limits, 'connections' | 'requests'>
   /** True for the addresses of trusted proxies. */
   readonly isProxy: (address: string) => boolean
 }
@@ -116,7 +116,7 @@ export function createServer({
     answer: answerBare,
     measures: measures.connections,
   })
-  const count = countRequests(app, measures, connections)
+  const count = countRequests(app, measures, connections, limits.requests)
   /** The framework would check a logger that it is given for each request. */
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
     request.log = log
@@ -184,6 +184,7 @@ function countRequests(
   app: FastifyInstance,
   measures: Measures,
   connections: Connections,
+  all: Limits['requests'],
 ): (request: FastifyRequest, reply: FastifyReply) => void {
   app.addHook('onRoute', route => {
     route.config = { ...route.config, measures: measures.route(route.url, String(route.method)) }
@@ -195,9 +196,11 @@ function countRequests(
     const begin = performance.now()
     const { socket } = request.raw
     open.change(1)
+    all.add(Number.POSITIVE_INFINITY)
     connections.begin(socket)
     raw.on('close', () => {
       open.change(-1)
+      all.remove()
       connections.end(socket)
       duration.observe((performance.now() - begin) / 1000)
       const status = raw.headersSent ? raw.statusCode : 0

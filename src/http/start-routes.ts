@@ -15,6 +15,7 @@ interface Parts {
   /** Rejects when the folder of files is lost, and with FilesUnavailable while a bucket can't be used. */
   readonly requireFiles: () => Promise<void>
   readonly loops: Limits['loops']
+  readonly phase: Limits['phase']
 }
 
 const route = contractsIn(() => import('./start-contracts.ts'))
@@ -22,18 +23,25 @@ const route = contractsIn(() => import('./start-contracts.ts'))
 /** Time in ms that an answer waits for the bucket: a probe that waits long counts as failed. */
 const patienceWithFiles = 1_000
 
+const sentences = {
+  starting: 'The service is starting: its demo is being added.',
+  stopping: 'The service is stopping. Turn to another node.',
+}
+
 /**
  * `GET /health/live`: the process answers. `GET /health/ready`: the store answers, has the files that it
- * opened, and the folder of files is there; otherwise 503 (D5). While a worker is being replaced, the answer
+ * opened, and the folder of files is there; otherwise 503 (D5), also while it starts and stops. While a worker is being replaced, the answer
  * says how many run. A bucket that can't be used is only said, since every node would be taken out for it.
  */
-export function healthRoutes(app: FastifyInstance, { ping, requireFiles, loops }: Parts): void {
+export function healthRoutes(app: FastifyInstance, { ping, requireFiles, loops, phase }: Parts): void {
   const late = new FilesUnavailable('the place of files does not answer in time')
   let isAway = false
   routesOf(app).get('/health/live', route('showLiveness', outside()), async () => ({
     status: 'live',
   }))
   routesOf(app).get('/health/ready', route('showReadiness', outside()), async request => {
+    const now = phase()
+    if (now !== 'ready') throw new Problem('busy', sentences[now], { headers: { 'retry-after': '5' } })
     await ping()
     const fault = await Promise.race([
       requireFiles().then(

@@ -11,8 +11,11 @@ export interface Limits extends LoginQueues {
   readonly largePieces: Counter
   /** Maximum number of connections of clients to this event loop. */
   readonly connections: number
+  /** Requests that have begun and are not answered. */
+  readonly requests: Counter
   /** Returns the number of event loops that answer, and the number there should be. */
   readonly loops: () => Loops
+  readonly phase: () => Phase
   /** Shared memory in which the event loops count for monitoring. */
   readonly rows: Rows
 }
@@ -30,6 +33,19 @@ interface Loops {
   /** Number of event loops that ended since the service started and were replaced. */
   readonly replaced: number
 }
+
+/**
+ * `starting`: the service answers, but what it was asked to add isn't there yet. `stopping`: it still answers, and
+ * clients should turn to another node.
+ */
+export type Phase = 'ready' | 'starting' | 'stopping'
+const phases: readonly Phase[] = ['ready', 'starting', 'stopping']
+
+/** The phase of a service, in memory that its event loops share. */
+export const phaseIn = (memory: Int32Array<ArrayBufferLike> = new Int32Array(1)) => ({
+  get: (): Phase => phases[Atomics.load(memory, 0)] ?? 'ready',
+  set: (phase: Phase): void => void Atomics.store(memory, 0, phases.indexOf(phase)),
+})
 
 interface PasswordLimits {
   readonly passwordConcurrency: number
@@ -110,6 +126,8 @@ export const ownLimits = (config: PasswordLimits): Limits => ({
   transfers: createCounter(),
   largePieces: createCounter(),
   connections: connectionsFor(1),
+  requests: createCounter(),
   loops: () => ({ running: 1, wanted: 1, replaced: 0 }),
+  phase: phaseIn().get,
   rows: { ...createRows(), own: 0 },
 })

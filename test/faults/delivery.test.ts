@@ -4,7 +4,7 @@ import { appendFileSync, truncateSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { graceToFinish } from '../../src/cli/listen.ts'
+import { toConfig } from '../../src/config/config.ts'
 import { folderOf } from '../../src/config/files-place.ts'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
@@ -24,6 +24,8 @@ import { test, testOn } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { inTime, until } from '../support/service/waiting.ts'
+
+const graceToFinish = toConfig({}).stop.grace
 
 /** Number of cuts of a transfer, and number of cuts after which the service is killed. */
 const cuts = repeats(4, 50)

@@ -5,7 +5,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test as withoutStore } from 'node:test'
-import { graceToFinish } from '../../src/cli/listen.ts'
+import { toConfig } from '../../src/config/config.ts'
 import { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { openSocket } from '../support/clients/raw.ts'
@@ -24,6 +24,8 @@ import {
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { inTime, until } from '../support/service/waiting.ts'
 import { endings } from '../support/service/workers.ts'
+
+const graceToFinish = toConfig({}).stop.grace
 
 const ruth = 'ruth@example.org'
 
@@ -159,7 +161,10 @@ describe('serve', { concurrency: 2 }, () => {
       administrator,
       'There is no administrator. To add one, run `carrel eperson add <email> --admin`.',
     )
-    assert.deepEqual(rest, [''])
+    assert.match(
+      rest.join('\n'),
+      /^Stopping because of SIGTERM; requests under way: 0\.\nStopped after \d+\.\d s; requests cut: 0\.\n$/,
+    )
   })
 
   test('D4 D6 serve says that it created the store, and how to add an administrator while there is none', async t => {
@@ -170,7 +175,7 @@ describe('serve', { concurrency: 2 }, () => {
       const served = await serve(t, folder)
       await fetch(`${served.address}/api`)
       assert.equal(await served.stop(), 0)
-      return linesOf(served)
+      return linesOf(served).filter(({ msg }) => !/^stopp/.test(String(msg)))
     }
     const [, created, warning, ...rest] = await start()
     assert.deepEqual([created?.level, created?.msg], [30, 'created a new store'])
@@ -414,7 +419,7 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(await again.stop(), 0)
     assert.deepEqual(
       linesOf(again).map(({ msg }) => msg),
-      ['ready', 'the store was in use before: no demo was added'],
+      ['ready', 'the store was in use before: no demo was added', 'stopping', 'stopped'],
     )
     assert.equal(again.output.stderr, '', 'no credentials')
     for (const { password } of credentials) assert.ok(!first.output.stdout.includes(password), 'not in a log')

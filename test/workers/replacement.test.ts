@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test as nodeTest, type TestContext } from 'node:test'
-import { graceToFinish } from '../../src/cli/listen.ts'
 import { commandEvent } from '../../src/cli/store.ts'
+import { toConfig } from '../../src/config/config.ts'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
 import { isLong } from '../support/scale.ts'
@@ -21,6 +21,8 @@ import { type Served, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 import { inTime, until } from '../support/service/waiting.ts'
 import { connectionsTo, endings } from '../support/service/workers.ts'
+
+const graceToFinish = toConfig({}).stop.grace
 
 /** Settings with three workers, one of which ends by an uncaught error, or for lack of memory. */
 const three = { CARREL_WORKERS: '3', CARREL_LOG_LEVEL: 'error' }

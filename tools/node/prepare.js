@@ -6,7 +6,16 @@
  * install, a wrong hash included, and reports success. npm scripts would then run on the machine's own Node, which is
  * also what may run this file: hence JavaScript, for any Node that runs npm.
  */
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 const folder = process.cwd()
@@ -18,6 +27,9 @@ function fail(message) {
 }
 
 function main() {
+  // `exec` in scripts lets a signal to npm reach the program. The shell of Windows doesn't know it.
+  if (process.platform === 'win32') writeFileSync(join(folder, 'node_modules/.bin/exec.cmd'), '@%*\r\n')
+
   // `npm ci --omit=dev` installs no Node, for servers that have their own.
   if (!existsSync(join(folder, 'node_modules/carrel-node'))) return
 
