@@ -36,10 +36,17 @@ interface Told {
   readonly withPasswords: boolean
 }
 
-/** @returns undefined if the store is already in use; nothing is added then */
+/**
+ * Adds the demo, or what an earlier start that was killed had not added yet. Nobody has seen the passwords of that one,
+ * so epersons get new ones.
+ * @returns undefined if the store is in use or has the whole demo, of which people may have deleted some; nothing is
+ *   added then
+ */
 export async function createDemo(storage: Storage, place: FilesPlace): Promise<Demo | undefined> {
-  const { people } = storage
-  if ((await people.listEpersons()).length > 0) return undefined
+  const { people, repository } = storage
+  const state = await repository.demo()
+  if (state === 'complete' || (state === 'none' && (await people.listEpersons()).length > 0)) return undefined
+  await repository.setDemo('begun')
   const credentials = await Promise.all(
     epersons.map(async person => {
       const password = generatePassword()
@@ -47,13 +54,17 @@ export async function createDemo(storage: Storage, place: FilesPlace): Promise<D
     }),
   )
   for (const { group, password: _, ...person } of credentials) {
-    await people.addEperson({ ...person, administrator: group === null }, commandEvent('eperson.add'))
+    const { email, passwordHash } = person
+    const whose = { ...person, administrator: group === null }
+    if ((await people.addEperson(whose, commandEvent('eperson.add'))) === 'exists')
+      await people.setPassword({ email }, passwordHash, commandEvent('eperson.password'))
     if (group === null) continue
     await people.addGroup(group, commandEvent('group.add'))
     await people.join(group, person.email, commandEvent('group.join'))
   }
   await addDemoEntities(storage)
   await addDemoItems(storage, place)
+  await repository.setDemo('complete')
   return {
     introduction: ({ store, withPasswords }) => {
       const list = credentials.map(
@@ -103,12 +114,14 @@ async function addDemoEntities({ entities }: Storage): Promise<void> {
   ]
   for (const { name, records, ...declared } of all) {
     const { read } = declared
-    await importRecords(
-      records,
-      entities,
-      { name, key: 'id', read, event: commandEvent('entity.import') },
-      () => {},
-    )
+    // An import is whole or not there.
+    if (!(await entities.all()).has(name))
+      await importRecords(
+        records,
+        entities,
+        { name, key: 'id', read, event: commandEvent('entity.import') },
+        () => {},
+      )
     const entity = (await entities.all()).get(name)
     if (entity) await entities.declare(name, declared, entityTag(entity), commandEvent('entity.change'))
   }
@@ -222,7 +235,11 @@ const plan: readonly (readonly [title: string, author: string, readers: Readers]
   ],
 ]
 
+const identifierOf = (at: number) => `demo/${at + 1}`
+
 async function addDemoItems({ repository }: Storage, place: FilesPlace): Promise<void> {
+  // They are added together.
+  if ((await repository.knownItems(plan.map((_, at) => identifierOf(at)))).size > 0) return
   const files = await openFiles(place, repository)
   await files.claim()
   const folder = makeTemporaryFolder('demo')
@@ -243,7 +260,7 @@ async function addDemoItems({ repository }: Storage, place: FilesPlace): Promise
         ...(await files.keep(path)),
       }
       items.push({
-        identifier: `demo/${at + 1}`,
+        identifier: identifierOf(at),
         metadata: {
           'dc.title': [{ value: title, language: 'en' }],
           'dc.contributor.author': [{ value: author, language: null }],

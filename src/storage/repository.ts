@@ -76,6 +76,9 @@ export interface Repository {
   storeId(): Awaitable<string>
   /** The id of the store that this one is a copy of; null when it is none. */
   copiedFrom(): Awaitable<string | null>
+  /** Tells how far the demo of this store is, which nothing but a start adds to (D4). */
+  demo(): Awaitable<DemoState>
+  setDemo(state: DemoState): Promise<void>
 
   /** The distinct contents of bitstreams, by SHA-256, after this one. @param after '' for the first */
   contents(after: string, max: number): Awaitable<readonly Content[]>
@@ -174,3 +177,6 @@ export interface FieldSearch {
   /** In lower case: the beginning of the name, or of the part after one of its dots. */
   readonly begins?: string | undefined
 }
+
+export const demoStates = ['none', 'begun', 'complete'] as const
+export type DemoState = (typeof demoStates)[number]

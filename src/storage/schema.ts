@@ -440,3 +440,8 @@ export const heldVersions = (text: string, integer: string, end = ')'): string =
     added ${integer} NOT NULL,
     PRIMARY KEY (version, seq)
   ${end};`
+
+/** Version 7 of SQLite, and 8 of PostgreSQL: how far the demo is. @param integer the type of the column */
+export const demoState = (integer: string): string => `
+  -- 0: none was asked for; 1: it has begun; 2: it is complete.
+  ALTER TABLE state ADD COLUMN demo ${integer} NOT NULL DEFAULT 0;`

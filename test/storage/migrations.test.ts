@@ -60,6 +60,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     'bb20e9ab097ecad51226bd36b3eda4f833fa61c136c4ced0578e883ca2f88662',
     'e8c1a3759ca416395d60fc0d1093f4d00df53c1fde84e1d02e11a54b8ba98ae9',
     '8d72138b402623e527c914e4a5385d61367a8f8305b674d54523a1e28f404530',
+    'bb9c886644dd578be324555f1d1889065bc9df68b49f18d1d57f1d7f70f274ad',
   ],
   postgres: [
     '1abd8cc832a8a6cdeeff38b64b9a0f28ad7e57ba0ced052cc33c32b8b86c65c4',
@@ -69,6 +70,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     'ba58be0d8470a18ab31ee4ec4fe2dca2a819c105a61561ba41a6d58488ec5dfb',
     '1b2c2cd957f070cf648fdbe1faa209424e5b452daff70956f1cd294e3e6dbec7',
     'd1dacf70ef968617a92ecd15748e2568742326385d3c578f18168e1f50ab0020',
+    '38d2f43baa5c434ce2f332cbb401b0d55a2d9a30b8b14ff22e8a1bfedba86326',
   ],
 }
 
@@ -137,10 +139,10 @@ test('a database of another program is refused, and nothing in it changes', t =>
 
 /** SQL that takes back what later versions added. */
 const firstVersion = {
-  sqlite: `DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
+  sqlite: `ALTER TABLE state DROP COLUMN demo; DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
     DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; PRAGMA user_version = 1`,
-  postgres: `SET search_path TO carrel; ALTER TABLE state DROP COLUMN server; DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
+  postgres: `SET search_path TO carrel; ALTER TABLE state DROP COLUMN server; ALTER TABLE state DROP COLUMN demo; DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
     DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; UPDATE store_schema SET version = 1`,
 }

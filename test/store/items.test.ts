@@ -239,4 +239,7 @@ test('S11 the site has metadata, and each change of them another revision', asyn
   assert.equal(await repository.change({ ...edit, revision }, commandEvent('site.change')), 'stale')
   assert.deepEqual(await repository.site(), { metadata, revision: revision + 1 })
   assert.equal(await repository.copiedFrom(), null)
+  assert.equal(await repository.demo(), 'none')
+  await repository.setDemo('begun')
+  assert.equal(await repository.demo(), 'begun')
 })

@@ -1,6 +1,7 @@
 import {
   contentClaims,
   countedEvents,
+  demoState,
   heldVersions,
   keptVersions,
   postgresTables,
@@ -139,4 +140,5 @@ export const migrations: readonly string[] = [
   `
   -- The server that the store was on when it was last written to (docs/decisions/0085); '': none yet.
   ALTER TABLE state ADD COLUMN server TEXT COLLATE "C" NOT NULL DEFAULT '';`,
+  demoState('BIGINT'),
 ]

@@ -1,6 +1,7 @@
 import {
   contentClaims,
   countedEvents,
+  demoState,
   heldVersions,
   keptVersions,
   recordEvents,
@@ -135,4 +136,5 @@ export const migrations: readonly string[] = [
   recordEvents,
   sessionBrowsers('TEXT'),
   `${contentClaims('TEXT', 'INTEGER', ') STRICT, WITHOUT ROWID')}${secondFactors('TEXT', 'INTEGER', 'BLOB', ') STRICT')}${heldVersions('TEXT', 'INTEGER', ') STRICT')}`,
+  demoState('INTEGER'),
 ]

@@ -3,14 +3,24 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { PolicyNote } from '../../model/item-changes.ts'
 import type { Bitstream, Bundle, Content, Item, ListedItem, Metadata, NewItem } from '../../model/items.ts'
 import { readReaders } from '../../model/readers.ts'
-import type { BundlePlace, PutOutcome, Repository } from '../repository.ts'
+import { type BundlePlace, demoStates, type PutOutcome, type Repository } from '../repository.ts'
 import type { Part, Window } from '../window.ts'
 import { contentClaims } from './content-claims.ts'
 import { deleteNamed, itemChange, siteIn } from './item-changes.ts'
 import { holderExpression, maxHolders } from './items.ts'
 import { addAudiences, putItems } from './put-items.ts'
 import { setReaders } from './reader-changes.ts'
-import { count, partOf, type Read, rights, row, rows, type StatementsOf, type Value } from './statements.ts'
+import {
+  count,
+  partOf,
+  type Read,
+  rights,
+  row,
+  rows,
+  run,
+  type StatementsOf,
+  type Value,
+} from './statements.ts'
 
 /** Methods for which engines supply the audiences that admit a viewer, and the hidden fields of metadata. */
 type Written = Omit<Repository, 'bitstreamsIn' | 'putItems'> & {
@@ -130,6 +140,9 @@ export const repository = {
       if (!found) throw new Error('the store has lost its state row')
       return found.store
     },
+    *demo() {
+      return demoStates[(yield* row<{ demo: number }>('SELECT demo FROM state'))?.demo ?? 0] ?? 'none'
+    },
     contents: (after, max) =>
       rows<Content>(
         'SELECT DISTINCT sha256, size FROM bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',
@@ -154,6 +167,9 @@ export const repository = {
     ...contentClaims.changes,
     addAudiences,
     putItems,
+    *setDemo(state) {
+      yield* run('UPDATE state SET demo = $1', demoStates.indexOf(state))
+    },
     *setReaders(change, event) {
       yield* rights(event, 'shared')
       return yield* setReaders(change, event)
