@@ -100,6 +100,8 @@ export interface AuditEvent {
   readonly object: string | null
   /** The value of X-On-Behalf-Of-Reason. */
   readonly reason: string | null
+  /** The id of the request; absent: it is of a command, or stands for several requests. */
+  readonly request?: string
   /** Number of identical events that it stands for; absent: 1. */
   readonly count?: number
   /** The events that were counted; absent: there is one, or identical failures. */

@@ -66,6 +66,7 @@ export const builtInEntities: readonly Entity[] = [
       count: '!integer',
       changes: 'json',
       repeats: 'json',
+      request: 'text',
     },
     {
       view: 'events',

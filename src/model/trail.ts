@@ -30,6 +30,8 @@ export interface EventRow {
   readonly changes: string | null
   /** `Repeats` as JSON, for events that were counted. */
   readonly repeats: string | null
+  /** The id of the request. */
+  readonly request: string | null
 }
 
 /** Returns the columns from the time to the count, in the order in which they are sealed and inserted. */
@@ -48,12 +50,13 @@ export const valuesOf = (row: EventRow) =>
   ] as const
 
 /**
- * Returns the text that an event's seal covers. Changes and repeats are included only if there are any, so that
- * events from before these were recorded still verify.
+ * Returns the text that an event's seal covers. Changes, repeats and the request are included only if there are any,
+ * so that events from before these were recorded still verify. The number of values tells which the last one is, so
+ * none can pass for another, and none can be taken away.
  */
 const sealed = (row: EventRow): string => {
-  const { changes, repeats } = row
-  const more = repeats === null ? (changes === null ? [] : [changes]) : [changes, repeats]
+  const last = [row.changes, row.repeats, row.request]
+  const more = last.slice(0, last.findLastIndex(value => value !== null) + 1)
   return JSON.stringify([row.chain, row.place, ...valuesOf(row), ...more])
 }
 
@@ -175,6 +178,7 @@ export const eventRow = (event: AuditEvent, time: string, chain: number, place: 
   count: event.count ?? 1,
   changes: event.changes ? changesText(event.changes) : null,
   repeats: event.repeats ? JSON.stringify(event.repeats) : null,
+  request: event.request ?? null,
 })
 
 /** Returns the checkpoint that follows the one with this MAC. */

@@ -445,3 +445,9 @@ export const heldVersions = (text: string, integer: string, end = ')'): string =
 export const demoState = (integer: string): string => `
   -- 0: none was asked for; 1: it has begun; 2: it is complete.
   ALTER TABLE state ADD COLUMN demo ${integer} NOT NULL DEFAULT 0;`
+
+/** Version 8 of SQLite, and 9 of PostgreSQL: the request that an event is of. @param text the type of the column */
+export const eventRequests = (text: string): string => `
+  ALTER TABLE event ADD COLUMN request ${text};
+  DROP VIEW own_events;
+  DROP VIEW events;`

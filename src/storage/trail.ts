@@ -79,4 +79,4 @@ export type StoredEvent = Omit<EventRow, 'chain' | 'place'> & {
 
 /** Columns of the table, in the order of `StoredEvent`. */
 export const eventColumns =
-  'id, chain, place, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes, repeats, hash'
+  'id, chain, place, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes, repeats, request, hash'

@@ -61,6 +61,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     'e8c1a3759ca416395d60fc0d1093f4d00df53c1fde84e1d02e11a54b8ba98ae9',
     '8d72138b402623e527c914e4a5385d61367a8f8305b674d54523a1e28f404530',
     'bb9c886644dd578be324555f1d1889065bc9df68b49f18d1d57f1d7f70f274ad',
+    'a342e41192a7e66a5bac94978f5b74133cd336edc273c34d63301565882920ff',
   ],
   postgres: [
     '1abd8cc832a8a6cdeeff38b64b9a0f28ad7e57ba0ced052cc33c32b8b86c65c4',
@@ -71,6 +72,7 @@ const released: Readonly<Record<Engine, readonly string[]>> = {
     '1b2c2cd957f070cf648fdbe1faa209424e5b452daff70956f1cd294e3e6dbec7',
     'd1dacf70ef968617a92ecd15748e2568742326385d3c578f18168e1f50ab0020',
     '38d2f43baa5c434ce2f332cbb401b0d55a2d9a30b8b14ff22e8a1bfedba86326',
+    '5eead2b7f3ab4f403573e44a06d9a9952109cf9cd6b9658ad12a4b8d10eef63d',
   ],
 }
 
@@ -140,10 +142,10 @@ test('a database of another program is refused, and nothing in it changes', t =>
 /** SQL that takes back what later versions added. */
 const firstVersion = {
   sqlite: `ALTER TABLE state DROP COLUMN demo; DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
-    DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
+    DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; ALTER TABLE event DROP COLUMN request; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; PRAGMA user_version = 1`,
   postgres: `SET search_path TO carrel; ALTER TABLE state DROP COLUMN server; ALTER TABLE state DROP COLUMN demo; DROP TABLE held_change; DROP TABLE held_version; DROP TABLE recovery_code; DROP TABLE factor; DROP TABLE content_claim; ALTER TABLE session DROP COLUMN browser; DROP INDEX event_of_record; DROP TABLE kept_change; DROP TABLE kept_version; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
-    DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
+    DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; ALTER TABLE event DROP COLUMN request; CREATE VIEW events AS SELECT id FROM event;
     CREATE VIEW own_events AS SELECT id FROM events; UPDATE store_schema SET version = 1`,
 }
 
@@ -160,7 +162,7 @@ test('D9 a store of the first version is updated, and its trail verifies and goe
   await opened(settings, async storage => {
     await addEvents(storage, 5)
     for (let at = 0; at < 3; at++)
-      await storage.trail.record({ ...commandEvent('download', 'a file'), session: 1 })
+      await storage.trail.record({ ...commandEvent('download', 'a file'), session: 1, request: `${at}` })
     await storage.trail.checkpoint()
     const verdict = await verify(storage)
     assert.deepEqual([verdict.faults, verdict.events], [[], 11])

@@ -1115,7 +1115,7 @@ export interface Schemas {
     readonly detail: string
     readonly message: string
     readonly path: string
-    readonly id?: string
+    readonly requestId: string
     readonly parameter?: string
     readonly value?: string
     readonly position?: number

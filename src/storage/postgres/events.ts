@@ -36,9 +36,9 @@ export const insertLoginEvent = insertOf(
 
 function insertOf(value: (name: string, type: string) => string, from = ''): string {
   return `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes,
-      repeats, chain, place, hash)
+      repeats, request, chain, place, hash)
     SELECT n.id, :time, :event, ${value('outcome', 'text')}, :eperson, ${value('actor', 'text')}, :client_ip, :method,
-      :object, :reason, :count::bigint, :changes, :repeats, :chain::bigint, :place::bigint,
+      :object, :reason, :count::bigint, :changes, :repeats, :request, :chain::bigint, :place::bigint,
       sha256(:before::bytea || int8send(n.id) || ${value('seal', 'bytea')})
     FROM (SELECT nextval('event_id_seq') AS id) n${from} RETURNING hash AS event_hash`
 }
@@ -124,12 +124,12 @@ export async function recordEvents(db: Connection, events: readonly AuditEvent[]
         ++place,
       )
       last = eventHash(last, id, key.current().seal(row))
-      return [id, ...valuesOf(row), row.changes, row.repeats, row.chain, row.place, last]
+      return [id, ...valuesOf(row), row.changes, row.repeats, row.request, row.chain, row.place, last]
     })
     const marks = values.map((row, at) => `(${row.map((_, n) => `$${at * row.length + n + 1}`)})`)
     await db.run(
       `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes,
-         repeats, chain, place, hash) VALUES ${marks}`,
+         repeats, request, chain, place, hash) VALUES ${marks}`,
       ...values.flat(),
     )
   }

@@ -2,6 +2,7 @@ import {
   contentClaims,
   countedEvents,
   demoState,
+  eventRequests,
   heldVersions,
   keptVersions,
   postgresTables,
@@ -141,4 +142,14 @@ export const migrations: readonly string[] = [
   -- The server that the store was on when it was last written to (docs/decisions/0085); '': none yet.
   ALTER TABLE state ADD COLUMN server TEXT COLLATE "C" NOT NULL DEFAULT '';`,
   demoState('BIGINT'),
+  `${eventRequests('TEXT COLLATE "C"')}
+  CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
+    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count,
+    CAST(changes AS JSON) AS changes, CAST(repeats AS JSON) AS repeats, request FROM event;
+  -- As the eperson sees them: without the address that another acted from.
+  CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
+    CASE WHEN actor = eperson THEN client_ip END AS client_ip, method, object, reason, count,
+    CASE WHEN actor = eperson THEN changes END AS changes, repeats,
+    CASE WHEN actor = eperson THEN request END AS request FROM events;
+  `,
 ]

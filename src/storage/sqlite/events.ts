@@ -14,7 +14,16 @@ export function recordEvent(db: Database, event: AuditEvent): void {
   const [chain, place, hash] = known[kind] ?? ((prepared[kind].get() ?? []) as Partial<End>)
   const row = eventRow(event, now(), chain ?? newChain(kind), (place ?? 0) + 1)
   const added = eventHash(hash ?? nothingBefore, id, keyOf(db).seal(row))
-  prepared.insert.run(id, ...valuesOf(row), row.changes, row.repeats, row.chain, row.place, added)
+  prepared.insert.run(
+    id,
+    ...valuesOf(row),
+    row.changes,
+    row.repeats,
+    row.request,
+    row.chain,
+    row.place,
+    added,
+  )
   ends.set(db, { ...known, id, [kind]: [row.chain, row.place, added] })
 }
 
@@ -52,7 +61,7 @@ function statementsOf(db: Database) {
     repeats: endOf('chain < 0'),
     insert: db.prepare(
       `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
-         changes, repeats, chain, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         changes, repeats, request, chain, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
   }
   statements.set(db, prepared)

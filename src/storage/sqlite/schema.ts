@@ -2,6 +2,7 @@ import {
   contentClaims,
   countedEvents,
   demoState,
+  eventRequests,
   heldVersions,
   keptVersions,
   recordEvents,
@@ -137,4 +138,13 @@ export const migrations: readonly string[] = [
   sessionBrowsers('TEXT'),
   `${contentClaims('TEXT', 'INTEGER', ') STRICT, WITHOUT ROWID')}${secondFactors('TEXT', 'INTEGER', 'BLOB', ') STRICT')}${heldVersions('TEXT', 'INTEGER', ') STRICT')}`,
   demoState('INTEGER'),
+  `${eventRequests('TEXT')}
+  CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
+    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, changes, repeats,
+    request FROM event;
+  -- As the eperson sees them: without the address that another acted from.
+  CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
+    iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason, count,
+    iif(actor IS eperson, changes, NULL) AS changes, repeats, iif(actor IS eperson, request, NULL) AS request FROM events;
+  `,
 ]

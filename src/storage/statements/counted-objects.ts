@@ -12,7 +12,10 @@ export interface CountedObject {
 }
 
 /** The event that says how many there were, and of what. */
-export function eventOfCounts(event: AuditEvent, counted: readonly CountedObject[]): AuditEvent {
+export function eventOfCounts(
+  { request: _, ...event }: AuditEvent,
+  counted: readonly CountedObject[],
+): AuditEvent {
   const [one] = counted
   if (!one) throw new Error('nothing was counted')
   const objects = numbersOf(counted, ({ object }) => object)

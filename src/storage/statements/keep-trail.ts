@@ -80,7 +80,8 @@ export function countFailures(record: (event: AuditEvent) => Promise<void>) {
     record: async (given: AuditEvent): Promise<void> => {
       const event = detached(given)
       if (event.outcome !== 'failure') return record(event)
-      const from = { ...event, clientIp: event.clientIp === null ? null : networkPrefix(event.clientIp) }
+      const { request: _, ...same } = event
+      const from = { ...same, clientIp: event.clientIp === null ? null : networkPrefix(event.clientIp) }
       return repeats.add(JSON.stringify(Object.values(from)), {
         first: () => record(event),
         others: count => record({ ...from, count }),

@@ -87,7 +87,7 @@ function* remove(old: readonly SignedHead[], { last, marker, before }: Pruning):
 
 /** Approximate bytes that an event takes with its indexes: its texts, and what every event has. */
 const bytesOfEvent = `(220 + octet_length(time) + octet_length(event) + octet_length(outcome)${[
-  ...['eperson', 'actor', 'client_ip', 'method', 'object', 'reason', 'changes', 'repeats'],
+  ...['eperson', 'actor', 'client_ip', 'method', 'object', 'reason', 'changes', 'repeats', 'request'],
 ]
   .map(name => ` + coalesce(octet_length(${name}), 0)`)
   .join('')})`

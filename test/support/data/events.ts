@@ -18,13 +18,16 @@ export interface Event {
   readonly count: number
   readonly changes: { readonly before: object | null; readonly after: object | null } | null
   readonly repeats: Repeats | null
+  readonly request: string | null
 }
 
 /** Returns the events of this name, oldest first, without members that differ between runs. */
 export async function eventsOf(
   admin: Client,
   name: string,
-): Promise<Omit<Event, 'id' | 'time' | 'event' | 'actor_email' | 'count' | 'changes' | 'repeats'>[]> {
+): Promise<
+  Omit<Event, 'id' | 'time' | 'event' | 'actor_email' | 'count' | 'changes' | 'repeats' | 'request'>[]
+> {
   return (await allEvents(admin))
     .filter(({ event }) => event === name)
     .map(
@@ -36,6 +39,7 @@ export async function eventsOf(
         count: _count,
         changes: _changes,
         repeats: _repeats,
+        request: _request,
         ...rest
       }) => rest,
     )

@@ -1451,6 +1451,7 @@ export const administration: Administration = {
   'event.ip': 'Von Adresse',
   'event.method': 'Angemeldet mit',
   'event.reason': 'Grund',
+  'event.request': 'Anfrage',
   'event.count': 'Anzahl',
   'event.first': 'Das erste',
   'event.last': 'Das letzte',

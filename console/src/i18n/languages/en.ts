@@ -1402,6 +1402,7 @@ export const administration = {
   'event.ip': 'From address',
   'event.method': 'Logged in by',
   'event.reason': 'Reason',
+  'event.request': 'Request',
   'event.count': 'Number of events',
   'event.first': 'The first',
   'event.last': 'The last',

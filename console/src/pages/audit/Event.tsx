@@ -49,6 +49,7 @@ function EventPage({
           event.method !== null && [a('event.method'), <bdi>{tOf('method', event.method)}</bdi>],
           event.object !== null && [a('event.object'), <bdi>{event.object}</bdi>],
           event.reason !== null && [a('event.reason'), <bdi>{event.reason}</bdi>],
+          event.request !== null && [a('event.request'), <code>{event.request}</code>],
           event.count > 1 && [a('event.count'), formatNumber(event.count)],
           ...timesOf(event),
         ]}

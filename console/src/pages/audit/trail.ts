@@ -21,6 +21,7 @@ export interface TrailEvent extends DataRecord {
   readonly changes: Json
   /** `first`, `last`, `objects` and `networks`, for an event that counts others. */
   readonly repeats: Json
+  readonly request: string | null
 }
 
 /** A filter of events. Empty members match everything. */
