@@ -70,8 +70,8 @@ ${accessTable(await openApi())}`,
 # Problems
 
 Every error is \`application/problem+json\` (RFC 9457): \`type\` (the address of the problem's page at the service itself,
-\`{base_url}/api/problems/<code>\`), \`title\`, \`status\`, \`code\`, \`detail\`, \`message\` (the same as \`detail\`), \`path\`, and
-what helps to fix it: \`parameter\`, \`value\`, \`position\`, \`legal\`, \`nearest\`.
+\`{base_url}/api/problems/<code>\`), \`title\`, \`status\`, \`code\`, \`detail\`, \`message\` (the same as \`detail\`), \`path\`,
+\`requestId\` (as in \`X-Request-Id\`, the log and the audit trail), and what helps to fix it: \`parameter\`, \`value\`, \`position\`, \`legal\`, \`nearest\`.
 
 | Code | Status | Title | What helps |
 |---|---|---|---|

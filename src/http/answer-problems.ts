@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { FilesFull, FilesUnavailable, PlanRefused, StoreUnavailable } from '../lib/errors.ts'
@@ -13,6 +12,7 @@ import { responseOn } from './connection.ts'
 import { tooManyConnections } from './connections.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
+import { newRequestId, requestIdHeader } from './request-id.ts'
 import { lacksFactor } from './require-caller.ts'
 
 interface Parts {
@@ -31,26 +31,28 @@ export function answerProblems({ addresses, challenge }: Parts) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const problem = asked(error instanceof Problem ? error : translate(error), request)
     const path = pathOf(request.originalUrl)
-    let members = problem.members
+    const { members } = problem
     // An error after the client has disconnected is not a fault of the service.
     if (isToBeLogged(problem) && !request.raw.socket.destroyed) {
-      const id = randomUUID()
-      if (problem.code === 'internal-error') members = { ...members, id }
       const shown = hideAccessTokens(path)
       const fault = problem.cause === undefined ? {} : { fault: describeFault(problem.cause) }
-      request.log.error({ id, path: shown, ...fault }, problem.message)
+      request.log.error({ path: shown, ...fault }, problem.message)
     }
     if (problem.status === 401) reply.header('www-authenticate', challenge())
     reply.code(problem.status).headers(problem.headers)
     if (wantsPage(request)) {
       const links = request.is404 ? { ...members, home: addresses.home } : members
-      sendPage(reply, problems[problem.code].title, pageOf(problem, links))
+      sendPage(reply, problems[problem.code].title, pageOf(problem, links, request.id))
       return
     }
     reply
       .type(mediaType)
       // Sent as bytes, so that the framework adds no charset to the media type.
-      .send(Buffer.from(JSON.stringify({ ...bodyOf(problem, addresses), path, ...members })))
+      .send(
+        Buffer.from(
+          JSON.stringify({ ...bodyOf(problem, addresses), path, requestId: request.id, ...members }),
+        ),
+      )
   }
 }
 
@@ -83,13 +85,12 @@ function isToBeLogged({ status, code, cause }: Problem): boolean {
 }
 
 /** The body of an error page for a browser: what happened, and links that lead on. */
-function pageOf({ code, message }: Problem, { begin, back, home, id }: Problem['members']): string {
+function pageOf({ code, message }: Problem, { begin, back, home }: Problem['members'], id: string): string {
   const link = (url: unknown, text: string) =>
     typeof url === 'string' ? `<li><a class="choice" href="${escapeHtml(url)}">${text}</a></li>` : ''
   const links =
     link(begin, 'Try again') + link(back, 'Back to where you came from') + link(home, 'Open this service')
-  const reference = typeof id === 'string' ? ` <small>${escapeHtml(id)}</small>` : ''
-  return `<p>${sentenceHtml(message)}</p><ul>${links}</ul><p><code>${code}</code>${reference}</p>`
+  return `<p>${sentenceHtml(message)}</p><ul>${links}</ul><p><code>${code}</code> <small>${escapeHtml(id)}</small></p>`
 }
 
 /**
@@ -150,10 +151,12 @@ export function answerClientErrors({ addresses, headers, requestTimeout }: Clien
       return
     }
     const problem = clientProblem(error.code, requestTimeout)
-    const body = JSON.stringify({ ...bodyOf(problem, addresses), path: '' })
+    const id = newRequestId()
+    const body = JSON.stringify({ ...bodyOf(problem, addresses), path: '', requestId: id })
     const lines = Object.entries({
       ...headers,
       ...problem.headers,
+      [requestIdHeader]: id,
       'content-type': mediaType,
       'content-length': Buffer.byteLength(body),
       connection: 'close',
@@ -216,7 +219,7 @@ function translate(error: unknown): Problem {
     )
   return new Problem(
     'internal-error',
-    'The service failed. Its log has the details under the id of this problem.',
+    'The service failed. Its log has the details under the id of this request.',
     {
       cause: error,
     },

@@ -18,6 +18,8 @@ const allowedHeaders = [
   'X-Requested-With',
   'X-Referrer',
   'X-Correlation-Id',
+  'X-Request-Id',
+  'traceparent',
   'Accept-Language',
   'Range',
   'If-Match',
@@ -52,6 +54,7 @@ export function createCors(config: Settings) {
     // Tells clients when to try again.
     'Retry-After',
     'X-Acting-As',
+    'X-Request-Id',
     'X-Name-Changed',
     // Needed to read a file in ranges, and to name it.
     'Accept-Ranges',

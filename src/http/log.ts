@@ -49,10 +49,13 @@ export function createLog(least: keyof typeof levels): FastifyBaseLogger {
   const at = (level: number) =>
     level < levels[least]
       ? () => {}
-      : (given: unknown, text?: string) => {
+      : function (this: { readonly request?: string } | undefined, given: unknown, text?: string) {
+          const request = this?.request
           const members = given instanceof Error ? { err: given } : typeof given === 'object' ? given : {}
           const msg = typeof given === 'string' ? given : (text ?? (members as { err?: Error })?.err?.message)
-          writeLine(`${printed({ ...originOf(level), ...members, msg })}\n`)
+          writeLine(
+            `${printed({ ...originOf(level), ...(request !== undefined && { request }), ...members, msg })}\n`,
+          )
         }
   const [info, warn, error, none] = [at(levels.info), at(levels.warn), at(levels.error), () => {}]
   const log: FastifyBaseLogger = {
@@ -61,6 +64,44 @@ export function createLog(least: keyof typeof levels): FastifyBaseLogger {
   }
   return log
 }
+
+/** The log as one request writes to it: each line has the id of the request. A class, because each request makes one. */
+class LogOfRequest {
+  readonly base: FastifyBaseLogger
+  readonly request: string
+  constructor(base: FastifyBaseLogger, request: string) {
+    this.base = base
+    this.request = request
+  }
+  get level(): string {
+    return this.base.level
+  }
+  info(given: unknown, text?: string): void {
+    this.base.info.call(this, given, text)
+  }
+  warn(given: unknown, text?: string): void {
+    this.base.warn.call(this, given, text)
+  }
+  error(given: unknown, text?: string): void {
+    this.base.error.call(this, given, text)
+  }
+  fatal(given: unknown, text?: string): void {
+    this.base.error.call(this, given, text)
+  }
+  debug(): void {}
+  trace(): void {}
+  silent(): void {}
+  child(): FastifyBaseLogger {
+    return this
+  }
+}
+
+export const logOf = (base: FastifyBaseLogger, request: string): FastifyBaseLogger =>
+  new LogOfRequest(base, request)
+
+/** Returns the function by which both a log and those of requests that belong to it write warnings. */
+export const writerOf = (log: Pick<FastifyBaseLogger, 'warn'>): FastifyBaseLogger['warn'] =>
+  log instanceof LogOfRequest ? log.base.warn : log.warn
 
 /** Prints a line. What can't be printed, such as objects in a circle, is left out: a log must not throw. */
 function printed(line: ReturnType<typeof originOf> & { readonly msg?: string | undefined }): string {

@@ -1,19 +1,20 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { hideAccessTokens } from '../model/access-tokens.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures, RouteMeasures } from '../model/measures.ts'
 import { smallBody, takenBody } from './access.ts'
-import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
+import { type Addresses, withoutPrefix } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
 import { endIdle } from './connection.ts'
 import { boundConnections, type Connections } from './connections.ts'
 import type { Csrf } from './csrf.ts'
-import { createLog } from './log.ts'
+import { createLog, logOf } from './log.ts'
 import { refuseUnrouted } from './method-not-allowed.ts'
 import { parseQuery } from './parameters.ts'
 import { Problem } from './problems.ts'
+import { createReport, type Report } from './report.ts'
+import { requestIdHeader, requestIdOf } from './request-id.ts'
 
 /**
  * Maximum sizes in bytes of a request's body (L7) and of all its headers: an over-long token still gets its
@@ -95,6 +96,7 @@ export function createServer({
     // The framework would log whole addresses; the hook below logs the path.
     logController: new LogController({ disableRequestLogging: true }),
     clientErrorHandler: answerBare,
+    genReqId: requestIdOf,
     // While the service stops, requests on open connections are still answered (D4).
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
@@ -116,11 +118,14 @@ export function createServer({
     answer: answerBare,
     measures: measures.connections,
   })
-  const count = countRequests(app, measures, connections, limits.requests)
+  const report = config.logLevel === 'info' ? createReport() : () => {}
+  const count = countRequests(app, { measures, connections, all: limits.requests, report })
   /** The framework would check a logger that it is given for each request. */
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
-    request.log = log
-    reply.log = log
+    const own = logOf(log, request.id)
+    request.log = own
+    reply.log = own
+    reply.header(requestIdHeader, request.id)
     count(request, reply)
   }
   emptyHeads(app)
@@ -155,17 +160,6 @@ export function createServer({
   )
 
   app.setErrorHandler(answer)
-  if (config.logLevel === 'info')
-    app.addHook('onResponse', async (request, reply) => {
-      const { method, originalUrl } = request
-      // The log has only the path: a query may hold a token (T10).
-      request.log.info({
-        method,
-        path: hideAccessTokens(pathOf(originalUrl)),
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime),
-      })
-    })
   return app
 }
 
@@ -175,6 +169,13 @@ declare module 'fastify' {
   }
 }
 
+interface Counted {
+  readonly measures: Measures
+  readonly connections: Connections
+  readonly all: Limits['requests']
+  readonly report: Report
+}
+
 /**
  * Counts requests by the pattern of their route (D5). The framework's `onResponse` would cost several times
  * as much, and isn't called for a client that has disconnected.
@@ -182,9 +183,7 @@ declare module 'fastify' {
  */
 function countRequests(
   app: FastifyInstance,
-  measures: Measures,
-  connections: Connections,
-  all: Limits['requests'],
+  { measures, connections, all, report }: Counted,
 ): (request: FastifyRequest, reply: FastifyReply) => void {
   app.addHook('onRoute', route => {
     route.config = { ...route.config, measures: measures.route(route.url, String(route.method)) }
@@ -202,7 +201,9 @@ function countRequests(
       open.change(-1)
       all.remove()
       connections.end(socket)
-      duration.observe((performance.now() - begin) / 1000)
+      const ms = performance.now() - begin
+      duration.observe(ms / 1000)
+      report(request, reply, ms)
       const status = raw.headersSent ? raw.statusCode : 0
       answered[Math.floor(status / 100)]?.add()
     })

@@ -101,9 +101,7 @@ export const ProblemBody = named(
     detail: Type.String({ description: 'What was wrong, where, and what would be right.' }),
     message: Type.String({ description: 'The same as `detail`.' }),
     path: Type.String({ description: 'The path of the request; empty if it could not be read.' }),
-    id: Type.Optional(
-      Type.String({ format: 'uuid', description: 'Of a fault of the service: it is in its log, too.' }),
-    ),
+    requestId: Type.String({ description: 'As in `X-Request-Id`, the log and the audit trail.' }),
     parameter: Type.Optional(text),
     value: Type.Optional(text),
     position: Type.Optional(position),

@@ -87,6 +87,8 @@ export const headersOfAll: Readonly<Record<string, string>> = {
   vary: '`Origin`, and what else the answer depends on.',
   'x-content-type-options': '`nosniff`.',
   'x-frame-options': '`DENY`.',
+  'x-request-id':
+    'The id of the request: the `X-Request-Id` that it was sent with, else the trace id of its `traceparent`, else a new one. The log and the audit trail have it, too.',
 }
 
 /** Headers that come with some problems, by their code. */

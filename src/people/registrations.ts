@@ -32,6 +32,7 @@ export const mailEvent = (
   eperson: null,
   actor: null,
   clientIp: clientAddress(request.ip),
+  request: request.id,
   method: mailMethod,
   object,
   reason: null,

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ProviderConfig } from '../config/providers.ts'
+import { writerOf } from '../http/log.ts'
 import { Problem } from '../http/problems.ts'
 import { countRepeats, type Repeats } from '../lib/repeats.ts'
 import type { Refusal } from '../model/identities.ts'
@@ -35,19 +36,20 @@ export function noteRefusal(log: Log, provider: string, why: string, came?: read
  * any number of messages refused.
  */
 export function noteOnce(log: Log, text: string, entry: object, key: object = entry): void {
-  const repeats = repeatsIn.get(log) ?? countRepeats()
-  repeatsIn.set(log, repeats)
+  const repeats = repeatsIn.get(writerOf(log)) ?? countRepeats()
+  repeatsIn.set(writerOf(log), repeats)
   void repeats.add(JSON.stringify([text, key]), {
     first: async () => log.warn(entry, text),
-    others: async count => log.warn({ ...entry, count }, `${text}, again`),
+    // They are of other requests than the first one.
+    others: async count => log.warn({ ...entry, count, request: undefined }, `${text}, again`),
   })
 }
 
 /** Writes the counts of repeated lines. */
-export const noteRepeats = async (log: Log): Promise<void> => repeatsIn.get(log)?.close()
+export const noteRepeats = async (log: Log): Promise<void> => repeatsIn.get(writerOf(log))?.close()
 
-/** Repeats by log: a request's log is the same object as the service's. */
-const repeatsIn = new WeakMap<Log, Repeats>()
+/** Repeats by log: a request's log writes with the same function as the service's. */
+const repeatsIn = new WeakMap<Log['warn'], Repeats>()
 
 /** Maximum number of logged names; a provider may send thousands. */
 const maxNames = 50

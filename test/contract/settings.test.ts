@@ -189,6 +189,8 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_COLOR', ['green', '#fff', '#12345g', 'rgb(0, 0, 0)']],
   ['CARREL_WORKERS', ['0', '65', 'all', '1.5']],
   ['CARREL_PASSWORD_CONCURRENCY', ['0', '65', 'all']],
+  ['CARREL_DRAIN_DELAY', ['-1', '0.5', '3601', 'none']],
+  ['CARREL_STOP_GRACE', ['-1', '0.5', '86401', 'none']],
   ['CARREL_REQUEST_TIMEOUT', ['0', '3601', '1.5', 'none']],
   ['CARREL_PASSWORD_QUEUE', ['-1', '100001', '1.5']],
   ['CARREL_CACHE_SIZE', ['0', 'all', '100001']],

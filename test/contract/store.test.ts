@@ -90,7 +90,7 @@ function callOf(command: Command, folder: string): string[] {
  * own way.
  */
 const mayCreate = ['serve', 'import', 'ingest', 'eperson add', 'group add', 'restore']
-const openNone = ['open', 'sso check', 'doctor', 'backup verify', 'types']
+const openNone = ['open', 'sso check', 'doctor', 'backup verify', 'types', 'version']
 
 test('D6 every command but those that may create a store fails where there is none', async t => {
   const outer = { ...process.env }

@@ -28,12 +28,21 @@ export async function assertUnauthorized(
   assert.equal(response.headers.get('www-authenticate'), 'password realm="Carrel"')
 }
 
-const different = new Set(['date', 'set-cookie', 'dspace-xsrf-token'])
+const different = new Set(['date', 'set-cookie', 'dspace-xsrf-token', 'x-request-id'])
 
-/** Returns an answer without the headers that differ each time, so that two answers can be compared. */
+/** Returns the body of a problem without the member that differs each time. */
+export const withoutRequestId = (body: string): string => body.replace(/,"requestId":"[^"]+"/, '')
+
+/** Returns an answer without what differs each time, so that two answers can be compared. */
 export async function wholeAnswer(response: Response) {
   const headers = [...response.headers].filter(([name]) => !different.has(name))
-  return { status: response.status, headers, body: await response.text() }
+  // An id differs in length, too.
+  const plain = headers.map(([name, value]) => [name, name === 'content-length' ? '' : value])
+  return {
+    status: response.status,
+    headers: plain,
+    body: withoutRequestId(await response.text()),
+  }
 }
 
 /** Returns the CSRF pair that came with the answer, if there was one. */

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { change, forgetAttempts } from '../data/attempts.ts'
 import type { Service } from '../service/service.ts'
 import { until } from '../service/waiting.ts'
+import { withoutRequestId } from './answers.ts'
 import { Client } from './client.ts'
 
 /** Settings with which a test can choose the address that a request comes from. */
@@ -45,7 +46,7 @@ export async function guesserOf({ address }: Pick<Service, 'address'>): Promise<
             status: response.statusCode ?? 0,
             retryAfter: Number(response.headers['retry-after'] ?? 0),
             code: answered === '' ? undefined : (JSON.parse(answered) as { code: string }).code,
-            body: answered,
+            body: withoutRequestId(answered),
           })
         })
       })

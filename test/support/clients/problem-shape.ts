@@ -12,7 +12,7 @@ export interface Body {
   readonly detail: string
   readonly message: string
   readonly path: string
-  readonly id?: string
+  readonly requestId: string
 }
 
 /** Texts that must never be in an answer: stack traces, places in the code, SQL, and hashes. */
@@ -32,6 +32,7 @@ function assertShape(text: string, contentType: string | null | undefined, expec
   assert.ok(body.detail.length > 10, 'the detail says what is wrong')
   assert.equal(body.message, body.detail)
   assert.equal(body.path, path)
+  assert.match(body.requestId, /^[\w.:@+/=-]{1,128}$/)
   assert.doesNotMatch(text, leaks)
   for (const secret of expected.never ?? []) assert.ok(!text.includes(secret), 'a secret is in the body')
   return body
