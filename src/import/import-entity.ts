@@ -114,7 +114,7 @@ export const importRecords = (
 export async function importStaged(
   fill: (staging: Staging) => Promise<void>,
   entities: Entities,
-  options: ImportOptions & Pick<NewEntity, 'replaces' | 'keepsNewer' | 'declare' | 'relies'>,
+  options: ImportOptions & Pick<NewEntity, 'replaces' | 'keepsNewer' | 'declare' | 'uses' | 'relies'>,
   progress: Progress,
 ): Promise<ImportReport> {
   const {
@@ -125,6 +125,7 @@ export async function importStaged(
     keepsNewer,
     relies,
     declare,
+    uses,
     replace = false,
     losing = () => {},
     event,
@@ -197,6 +198,7 @@ export async function importStaged(
         ...(keepsNewer !== undefined && { keepsNewer }),
         ...(relies && { relies }),
         ...(declare && { declare }),
+        ...(uses !== undefined && { uses }),
         ...(recipe !== undefined && { recipe }),
       },
       // The records are compared again if the entity changes before they are published.

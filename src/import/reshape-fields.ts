@@ -1,10 +1,10 @@
 import { parseWritten } from '../lib/json.ts'
 import { textForm } from '../lib/sort-keys.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import { fieldUses } from '../model/declared.ts'
 import { type DeclaredField, type PlainValue, tidyDeclarations } from '../model/declared-fields.ts'
 import type { Entity, Field, FieldType } from '../model/entities.ts'
 import { keyValues } from '../model/record-changes.ts'
-import { descriptionOf } from '../model/relations.ts'
 import type { Entities, OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { suits } from './declare-fields.ts'
 import { importStaged, type Progress, VersionReplaced } from './import-entity.ts'
@@ -103,7 +103,8 @@ export async function reshape(
             fields.flatMap(field => (field.collation === undefined ? [] : [[field.name, field.collation]])),
           ),
           lists: new Set(fields.flatMap(field => (field.list ? [field.name] : []))),
-          declare: descriptionOf({ ...entity, declaredFields: declarations(entity, change) }),
+          declare: { declaredFields: declarations(entity, change) },
+          uses: fieldUses(entity),
           ...(signal && { signal }),
         },
         progress,

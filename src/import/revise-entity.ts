@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
+import { fieldUses } from '../model/declared.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
 import { changesIn } from '../storage/columns/changed-entities.ts'
 import { revisedSlots } from '../storage/columns/revised-ranks.ts'
@@ -165,6 +166,7 @@ async function publish(
         // A new rule alone is no other version of the records.
         ...(isUnchanged && { keepsNewer: changesIn(entity) }),
         relies,
+        uses: fieldUses(entity),
         slots: slotsOf(plan),
         added: revised.written.map(({ json }) => json),
         writeFields: version =>

@@ -1,4 +1,5 @@
 import { readAt, writeAt } from '../lib/files-at.ts'
+import { fieldUses } from '../model/declared.ts'
 import type { Entity, Field, ReadRule } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
 import {
@@ -134,7 +135,9 @@ export async function rewrite(
     entities,
     {
       ...{ name: entity.name, key: entity.key, read, types, collations, lists: listsOf(entity), event },
-      ...{ replaces: entity.source.version, ...(signal && { signal }), ...(relies && { relies }) },
+      ...{ replaces: entity.source.version, uses: fieldUses(entity) },
+      ...(signal && { signal }),
+      ...(relies && { relies }),
     },
     (step, share) => {
       // The records were already read and looked up before.

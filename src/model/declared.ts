@@ -14,6 +14,10 @@ export type Declared = Pick<Entity, 'read'> & Description
 
 export const declaredOf = (entity: Entity): Declared => ({ read: entity.read, ...descriptionOf(entity) })
 
+/** Returns the declarations that name fields, as text. */
+export const fieldUses = ({ declaredFields, relations, defaultCondition }: Description): string =>
+  JSON.stringify([declaredFields, relations, defaultCondition])
+
 /** Returns the entity with all its declared parts replaced. */
 export function withDeclared<E extends Entity>(entity: E, { read, ...description }: Declared): E {
   const {

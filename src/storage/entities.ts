@@ -203,8 +203,10 @@ export interface NewEntity {
    * number of changes of single records that are in both. The store must have as many.
    */
   readonly keepsNewer?: number
-  /** The declarations of the entity from now on; without it, the existing ones stay. */
+  /** Declarations of the entity from now on; those that are absent stay as they are by then. */
   readonly declare?: Description
+  /** The declarations that the entity must still have (`fieldUses`), given together with `replaces`. */
+  readonly uses?: string
   /** The recipe of the entity from now on; null: none; undefined: the existing one stays. */
   readonly recipe?: Recipe | null
   /**

@@ -3,8 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
+import { reshape } from '../../src/import/reshape-fields.ts'
+import { reviseFile } from '../../src/import/revise-entity.ts'
 import { Lagging } from '../../src/lib/errors.ts'
 import { entityTag } from '../../src/model/declared.ts'
+import type { Entities } from '../../src/storage/entities.ts'
 import { UnknownReader } from '../../src/storage/single-records.ts'
 import { verifyTrail } from '../../src/storage/statements/verify-trail.ts'
 import { storeTests } from '../support/service/stores.ts'
@@ -207,6 +210,71 @@ test('EA4 Q21 of changes at once of what is declared, one with the tag is made, 
   await Promise.all(texts.map(name => entities.describe('three', { relate: relate(name) }, event)))
   const names = (await entities.all()).get('three')?.relations?.map(({ to }) => to.entity)
   assert.deepEqual(names?.toSorted(), texts.toSorted())
+})
+
+test('EA13 R2 new fields and records leave what is declared meanwhile as it is', async storage => {
+  const { entities, people } = storage
+  const event = commandEvent('entity.update')
+  const person = { firstName: null, lastName: null, passwordHash: null, administrator: false }
+  const email = 'ruth@fields.example.org'
+  const ruth = await people.addEperson({ ...person, email }, commandEvent('eperson.add'))
+  assert.ok(ruth !== 'exists')
+  const rule = `eperson:${ruth.uuid}` as const
+  const during = (change: () => Promise<unknown>): Entities => {
+    let isFirst = true
+    return {
+      ...entities,
+      openVersion: async entity => {
+        const version = await entities.openVersion(entity)
+        if (isFirst) await change()
+        isFirst = false
+        return version
+      },
+    }
+  }
+  const grow = (field: string, change: () => Promise<unknown>) => {
+    const added = { add: [{ name: field, type: 'text', default: 'x' }] } as const
+    return reshape(during(change), { name: 'grown', change: added, isPreview: false, event }, () => {})
+  }
+  const declared = async () => {
+    const { write, description, declaredFields = [] } = await entityIn(storage, 'grown')
+    return [write, description, ...declaredFields.map(({ name }) => name)]
+  }
+  await entities.publish(letters('grown', 2), lines(2, 'a'), event)
+  await entities.changeWriteRule('grown', rule, event)
+  await grow('first', () => entities.changeWriteRule('grown', null, event))
+  assert.deepEqual(await declared(), [undefined, undefined, 'first'])
+
+  await entities.changeWriteRule('grown', rule, event)
+  await grow('second', () => people.deleteEperson(email, commandEvent('eperson.delete')))
+  assert.deepEqual(await declared(), [undefined, undefined, 'first', 'second'])
+
+  const describe = async () => {
+    const entity = await entityIn(storage, 'grown')
+    const { read, declaredFields = [] } = entity
+    const now = {
+      read,
+      description: 'Grown',
+      declaredFields: [...declaredFields, { name: 'title', required: true as const }],
+    }
+    assert.equal(await entities.declare('grown', now, entityTag(entity), event), 'declared')
+  }
+  await grow('third', describe)
+  assert.deepEqual(await declared(), [undefined, 'Grown', 'first', 'second', 'third', 'title'])
+
+  const file = join(entities.scratchFolder, 'grown.ndjson')
+  writeFileSync(file, '{"id":1,"title":"b","first":null}\n')
+  const require = async () => {
+    const { read, declaredFields = [] } = await entityIn(storage, 'grown')
+    const now = { read, declaredFields: declaredFields.map(one => ({ ...one, required: true as const })) }
+    const of = entityTag(await entityIn(storage, 'grown'))
+    assert.equal(await entities.declare('grown', now, of, event), 'declared')
+  }
+  const asked = { name: 'grown', kind: 'update', read: null, event } as const
+  await assert.rejects(
+    reviseFile(file, during(require), asked, () => {}),
+    { name: 'Error', message: /first/ },
+  )
 })
 
 test('D2 what goes is agreed to again where another import, a change or the end of the entity comes first', async storage => {

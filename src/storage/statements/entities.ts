@@ -1,6 +1,13 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } from '../../model/declared.ts'
+import {
+  type Declared,
+  declaredOf,
+  entityChanges,
+  entityTag,
+  fieldUses,
+  withDeclared,
+} from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import type { KeptVersion, KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
@@ -124,6 +131,7 @@ export function* pointEntity(
   const stored = before && isImported(before) ? before.source.version : undefined
   if (!(yield* mayReplace(published, stored, JSON.stringify(before?.declaredFields ?? null))))
     return undefined
+  if (published.uses !== undefined && published.uses !== fieldUses(before ?? {})) return undefined
   // A version of the same records needs none before it.
   const keeps = event !== null && published.keepsNewer === undefined
   // A version of the same records, in the same orders, continues the line of the one before (docs/decisions/0082).
@@ -144,8 +152,8 @@ export function* pointEntity(
     ...line,
     imported: now(),
   }
-  // Without new declarations, the existing ones stay (Q21, Q25).
-  const stays = published.declare ?? descriptionOf(before ?? {})
+  // Without new declarations, the existing ones stay (Q21, Q25), and a right that was withdrawn meanwhile doesn't come back.
+  const stays = descriptionOf({ ...before, ...published.declare })
   const declared =
     published.recipe === undefined ? stays : changedDescription(stays, { recipe: published.recipe })
   const after = { name, key, fields, read, source, ...declared }
