@@ -90,6 +90,12 @@ test('Q11 R2 a rule names a group and an eperson who are there, and goes with th
       ['admin', undefined],
     ],
   )
+  const closed: unknown[] = []
+  await storage.trail.read(async reader => {
+    for await (const one of reader.events({ since: null, until: null }))
+      if (one.event === 'eperson.delete') closed.push(JSON.parse(one.changes ?? 'null').before.entities)
+  })
+  assert.deepEqual(closed, [['both', 'hers'], ['both']])
 })
 
 test('D2 files of fields come to their place with a version that is published, and with no other', async ({

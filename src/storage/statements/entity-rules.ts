@@ -2,7 +2,7 @@ import type { Declared } from '../../model/declared.ts'
 import { type Entity, newEntityRule } from '../../model/entities.ts'
 import { epersonOf, groupOf } from '../../model/readers.ts'
 import { UnknownReader } from '../single-records.ts'
-import { type EntityRow, keepList, lockList, putEntity, toEntity } from './entity-rows.ts'
+import { type EntityRow, lockList, putEntity, toEntity } from './entity-rows.ts'
 import { epersonWith } from './people-rows.ts'
 import { type Change, type Read, row, rows } from './statements.ts'
 
@@ -29,11 +29,11 @@ export function* requireReaders(
 
 /**
  * Removes the rules for an eperson: administrators read what they could read, and nobody writes it. The caller has locked the
- * eperson's row, to delete it.
+ * row of the store's state and then the eperson's, to delete it.
+ * @returns the names of the entities
  */
-export function* closeFor(eperson: string): Change<void> {
+export function* closeFor(eperson: string): Change<readonly string[]> {
   const rule = `eperson:${eperson}`
-  yield* keepList()
   const naming = yield* rows<EntityRow>(
     'SELECT name, definition FROM entity WHERE definition LIKE $1 ORDER BY name',
     `%"${rule}"%`,
@@ -46,4 +46,5 @@ export function* closeFor(eperson: string): Change<void> {
       read: entity.read === rule ? newEntityRule : entity.read,
       ...(write !== undefined && write !== rule && { write }),
     })
+  return open.map(({ name }) => name)
 }

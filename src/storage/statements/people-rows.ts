@@ -147,6 +147,17 @@ export function epersonEvent(event: AuditEvent, before: Eperson | null, after: E
   return { ...event, event: name, eperson, changes: changesOf(before && told(before), after && told(after)) }
 }
 
+/** Maximum number of entities that the event of a deletion lists. */
+const maxClosed = 50
+
+/** Names the entities that were closed by the deletion of an eperson. */
+export function withClosed(event: AuditEvent, closed: readonly string[]): AuditEvent {
+  if (closed.length === 0) return event
+  const more = closed.length > maxClosed ? [`and ${closed.length - maxClosed} more`] : []
+  const entities = [...closed.slice(0, maxClosed), ...more]
+  return { ...event, changes: { before: { ...event.changes?.before, entities }, after: null } }
+}
+
 export const groupEvent = (
   event: AuditEvent,
   before: GroupDetails | null,

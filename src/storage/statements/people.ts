@@ -9,6 +9,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
 import type { Part, Window } from '../window.ts'
 import { endAccessTokens } from './access-tokens.ts'
+import { keepList } from './entity-rows.ts'
 import { closeFor } from './entity-rules.ts'
 import { hasAdministrator, keepingAdministrator } from './group-tree.ts'
 import { groups } from './groups.ts'
@@ -29,6 +30,7 @@ import {
   lockEpersonAt,
   standings,
   toEperson,
+  withClosed,
 } from './people-rows.ts'
 import { dropReader } from './reader-changes.ts'
 import { keepOnly } from './sessions.ts'
@@ -159,11 +161,13 @@ export const epersons = {
       return accepted
     },
     *deleteEperson(email, event) {
+      // The eperson's own writes lock the row of the store's state before their sessions (`rights`).
+      yield* keepList()
       yield* rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
-      yield* drop(eperson.uuid)
-      yield* record({ ...event, eperson: eperson.uuid })
+      const closed = yield* drop(eperson.uuid)
+      yield* record(withClosed({ ...event, eperson: eperson.uuid }, closed))
       return 'changed'
     },
     removeEperson: (uuid, event) =>
@@ -191,16 +195,17 @@ function* changeOne(uuid: string, change: EpersonChange, event: AuditEvent) {
 function* removeOne(uuid: string, event: AuditEvent) {
   const before = yield* lockEperson(uuid)
   if (!before) return 'no-eperson' as const
-  yield* drop(uuid)
-  yield* record(epersonEvent(event, before, null))
+  const closed = yield* drop(uuid)
+  yield* record(withClosed(epersonEvent(event, before, null), closed))
   return 'changed' as const
 }
 
-/** Deletes an eperson, and the rules that name them. */
-function* drop(uuid: string): Change<void> {
+/** Deletes an eperson, and the rules that name them. @returns the names of the entities that had such a rule */
+function* drop(uuid: string): Change<readonly string[]> {
   yield* dropReader(uuid)
-  yield* closeFor(uuid)
+  const closed = yield* closeFor(uuid)
   yield* run('DELETE FROM eperson WHERE uuid = $1', uuid)
+  return closed
 }
 
 export const people = {
