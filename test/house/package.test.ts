@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from '../support/clients/client.ts'
@@ -24,6 +24,10 @@ const brokenLinks = (folder: string): readonly string[] =>
   )
 
 test('D1 the package that is packed installs into an empty folder, and works there', async t => {
+  // deploy/compose.yaml has the password of the database written to such a file.
+  const secret = join(repository, 'deploy/.env.of-tests')
+  writeFileSync(secret, 'POSTGRES_PASSWORD=secret\n')
+  t.after(() => rmSync(secret))
   const installed = await installPackage(t)
   const { folder, paths, program, version } = installed
   for (const path of [
@@ -37,7 +41,7 @@ test('D1 the package that is packed installs into an empty folder, and works the
   for (const path of paths)
     assert.doesNotMatch(
       path,
-      /^(src|test|bench|tools|data|node_modules|docs\/decisions)\/|\.ts$|secret$|\.db$/,
+      /^(src|test|bench|tools|data|node_modules|docs\/decisions)\/|\.ts$|secret$|\.db$|(^|\/)\./,
     )
 
   const place = join(folder, 'node_modules/carrel')
@@ -61,6 +65,12 @@ test('D1 the package that is packed installs into an empty folder, and works the
   ])
   assert.deepEqual([manifest.dependencies, manifest.engines], [dependencies, engines])
   assert.deepEqual(brokenLinks(place), [])
+  for (const page of globSync('**/*.md', { cwd: place, exclude: ['node_modules'] }))
+    assert.doesNotMatch(
+      readFileSync(join(place, page), 'utf8'),
+      /\((how|why|why so|decision)\)|[Tt]he decision says|^- (Contract|Architecture|How it is built)\b|· Contributing\b/m,
+      page,
+    )
 
   const imported = (name: string) =>
     installed.run('node', ['--input-type=module', '--eval', `await import(${JSON.stringify(name)})`])
@@ -102,7 +112,13 @@ test('D1 the package that is packed installs into an empty folder, and works the
   await tryDemo(t, installed)
 })
 
-test('D1 `npm pack` in the clone itself says how the package is packed', async () => {
+test('D1 `npm run package` builds the client and the console first, and `npm pack` in the clone names it', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+    scripts: Readonly<Record<'package' | 'prepare', string>>
+  }
+  const builds = scripts.prepare.split(' && ').filter(step => step.endsWith('build.js'))
+  assert.deepEqual(scripts.package.split(' && '), [...builds, 'node scripts/package.ts'])
+  assert.equal(builds.length, 2)
   const options = { env: environmentWithNode(), cwd: repository }
   const { code, stderr } = await run('npm', ['pack', '--dry-run'], options)
   assert.notEqual(code, 0)

@@ -33,7 +33,14 @@ export async function installPackage(t: TestContext): Promise<Installed> {
   // npm needs this machine's proxies to reach its registry.
   const proxies = Object.entries(process.env).filter(([name]) => /^(https?|all|no)_proxy$/i.test(name))
   const env = environmentWithNode(Object.fromEntries(proxies.map(([name, value]) => [name, value ?? ''])))
-  const packing = ['scripts/package.ts', '--json', '--silent', '--pack-destination', folder]
+  const packing = [
+    'scripts/package.ts',
+    join(folder, 'package'),
+    '--json',
+    '--silent',
+    '--pack-destination',
+    folder,
+  ]
   const pack = await run(process.execPath, packing, { env })
   assert.equal(pack.code, 0, pack.stdout + pack.stderr)
   const [packed] = JSON.parse(pack.stdout) as Packed[]
