@@ -8,7 +8,7 @@ import { BadItem } from '../items/ingest/item.ts'
 import { openItems } from '../items/ingest/open-items.ts'
 import { parseDay, shellWord } from '../items/ingest/readers.ts'
 import type { Run } from '../model/processes.ts'
-import { describeReaders, epersonOf, type Readers } from '../model/readers.ts'
+import { describeReaders, epersonOf, groupRuleForms, type Readers } from '../model/readers.ts'
 import type { People } from '../storage/people.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
@@ -36,7 +36,7 @@ export function ingestCommand(): Command {
     )
     .option(
       '--read <who>',
-      "who may read items that don't say so: anonymous, eperson, admin or group:<name>; without it, existing items keep " +
+      `who may read items that don't say so: ${groupRuleForms}; without it, existing items keep ` +
         'their readers and new ones are for administrators only',
     )
     .option('--from <day>', 'the first day of --read (YYYY-MM-DD, UTC), such as the end of an embargo')
@@ -117,7 +117,7 @@ function nameOf({ name }: Options, path: string): string {
 function parseSourceRule(read: string): void {
   if (/\s(from|until):/.test(read))
     throw new Misuse('--read takes who may read; put days into --from and --until')
-  if (epersonOf(parseReadRule(read)) !== undefined)
+  if (epersonOf(parseReadRule(read, '--read', groupRuleForms)) !== undefined)
     throw new Misuse(
       '--read takes no single eperson; let them read an item when it is there, with `carrel item access`',
     )

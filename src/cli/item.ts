@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Argument, Command } from 'commander'
 import { BadItem, checkReaders } from '../items/ingest/item.ts'
-import { namedEperson, parseReaders, UnknownGroup } from '../items/ingest/readers.ts'
+import { parseReaders, UnknownGroup } from '../items/ingest/readers.ts'
 import type { AccessChange, Bitstream, Item, ListedItem } from '../model/items.ts'
-import { describeReaders, epersonOf, type Readers } from '../model/readers.ts'
+import { describeReaders, epersonOf, type ReaderRule, type Readers, ruleForms } from '../model/readers.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -41,8 +41,7 @@ export function itemCommand(): Command {
     .option('--json', 'print the item as JSON')
     .addHelpText(
       'after',
-      '\nA rule is anonymous, eperson, eperson:<email address or UUID>, group:<name> or admin, optionally followed by ' +
-        'from:YYYY-MM-DD and until:YYYY-MM-DD. One rule that holds is enough.',
+      `\nA rule is ${ruleForms}, optionally followed by from:YYYY-MM-DD and until:YYYY-MM-DD. One rule that holds is enough.`,
     )
     .action((identifier: string, rules: string[], { file, json }: Json & { file?: string }) =>
       withStore(async ({ people, repository }) => {
@@ -93,11 +92,14 @@ async function readRules(words: readonly string[], people: Known): Promise<Reade
   for (const word of words)
     if (/^(from|until):/.test(word) && rules.length > 0) rules.push(`${rules.pop()} ${word}`)
     else rules.push(word)
-  const epersons = new Map<string, string>()
-  for (const name of rules.flatMap(rule => namedEperson(rule) ?? []))
-    epersons.set(name, epersonOf(await readRule(`eperson:${name}`, people)) ?? name)
   try {
-    const readers = parseReaders(rules, groups, epersons)
+    const readers = await Promise.all(
+      parseReaders(rules, groups, true).map(async rule =>
+        epersonOf(rule.reader) === undefined
+          ? rule
+          : { ...rule, reader: (await readRule(rule.reader, people)) as ReaderRule['reader'] },
+      ),
+    )
     checkReaders(readers)
     return readers
   } catch (error) {

@@ -1,10 +1,7 @@
 import type { ReadRule } from '../model/entities.ts'
-import { epersonOf, groupOf, knownRule, type Names, readRuleForms, readRuleIn } from '../model/readers.ts'
+import { epersonOf, groupOf, knownRule, type Names, readRuleIn, ruleForms } from '../model/readers.ts'
 import { Failure, Misuse } from './failures.ts'
 import { printable } from './output.ts'
-
-/** The forms of a rule, in words. */
-export const ruleForms = `${readRuleForms.slice(0, -1).join(', ')} or ${readRuleForms.at(-1)}`
 
 /** The option `--read` for entities (Q11), an existing one of which keeps its rule (D7). */
 export const entityReadOption = [
@@ -15,12 +12,13 @@ export const entityReadOption = [
 /**
  * Reads a rule as it was typed, before any store is opened.
  * @param where the option or argument that holds the text, for messages
+ * @param forms those that are allowed, for messages
  * @throws Misuse if it is no read rule
  */
-export function parseReadRule(text: string, where = '--read'): ReadRule {
+export function parseReadRule(text: string, where = '--read', forms = ruleForms): ReadRule {
   if (/\s(from|until):/.test(text)) throw new Misuse(`${where} takes who may read, without days`)
   const rule = readRuleIn(text)
-  if (rule === undefined) throw new Misuse(`${where} takes ${ruleForms}, not ${JSON.stringify(text)}`)
+  if (rule === undefined) throw new Misuse(`${where} takes ${forms}, not ${JSON.stringify(text)}`)
   return rule
 }
 

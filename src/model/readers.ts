@@ -151,6 +151,12 @@ export const readRuleForms = [
   'eperson:<e-mail address or UUID>',
 ] as const
 
+const inWords = (forms: readonly string[]) => `${forms.slice(0, -1).join(', ')} or ${forms.at(-1)}`
+
+export const ruleForms = inWords(readRuleForms)
+/** The forms that name no eperson: sources of items take only these. */
+export const groupRuleForms = inWords(readRuleForms.slice(0, -1))
+
 /**
  * Reads a rule about an entity, an item or a file, without days (Q11). A rule for one eperson has what the text names them
  * by, which `knownRule` replaces by the UUID.

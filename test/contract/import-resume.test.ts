@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
 import { administrator } from '../support/clients/administrator.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
@@ -67,6 +68,25 @@ test('PR4 EA5 an import that did not come to its end is resumed with all its par
   assert.equal(fields.find(({ name }: { name: string }) => name === 'a, b')?.collation, 'sv')
   assert.equal((await eventsOf(root.client, 'process.resume')).length, 2)
   assert.equal((await eventsOf(root.client, 'entity.import')).length, 1)
+})
+
+test('PR4 Q11 a process keeps a rule with the UUID of the eperson, and not with their address', async t => {
+  const { service, root } = await started(t)
+  const { uuid, email } = await service.addEperson('ruth@example.org')
+  const upload = await uploaded(root.client)
+  const asked = `/books/import?key=nope&read=eperson:${email}&upload=${upload}`
+  const wrong = await root.post(asked, undefined)
+  const { parameters } = await root.ended(wrong)
+  assert.equal(parameters.read, `eperson:${uuid}`)
+  assert.equal(new URLSearchParams(parameters.query).get('read'), `eperson:${uuid}`)
+  await service.storage.people.changeEperson(
+    uuid,
+    { email: 'else@example.org' },
+    commandEvent('eperson.change'),
+  )
+  await service.addEperson(email)
+  const again = await root.ended(await resumedAs(root.client, wrong.body.processId))
+  assert.equal(again.parameters.read, `eperson:${uuid}`)
 })
 
 test('PR4 an import is resumed by the eperson of the upload, while that is there and nobody else imports', async t => {

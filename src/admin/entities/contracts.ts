@@ -28,6 +28,7 @@ import { noteKinds } from '../../import/notes.ts'
 import { maxEmpty, maxSeparator, maxText } from '../../import/recipe.ts'
 import { fieldTypes } from '../../import/types.ts'
 import { declarationLimits } from '../../model/declared-fields.ts'
+import { ruleForms } from '../../model/readers.ts'
 import { quotings, ways } from '../../model/recipes.ts'
 import { FieldDescription, formats, Key, PlainValue, Relation } from '../../query/schemas.ts'
 import { Process } from '../processes/schemas.ts'
@@ -43,8 +44,7 @@ const Written = { line: count, text }
 const Digits = closed({ ...Written, earlier: closed(Written) })
 const Field = closed(FieldDescription)
 const rule = Type.String({
-  description:
-    'anonymous, eperson, admin, group:<name> or eperson:<UUID>. An e-mail address in place of the UUID is replaced by it.',
+  description: `${ruleForms}. An e-mail address is replaced by the UUID.`,
 })
 const table = closed({ schema: text, name: text })
 

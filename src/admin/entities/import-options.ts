@@ -12,7 +12,7 @@ import {
 import { parseRecipe, type ReadingFlags } from '../../import/recipe.ts'
 import type { Format } from '../../import/source.ts'
 import type { FieldType, ReadRule } from '../../model/entities.ts'
-import { readRuleForms, readRuleIn } from '../../model/readers.ts'
+import { readRuleForms, readRuleIn, ruleForms } from '../../model/readers.ts'
 import type { Recipe } from '../../model/recipes.ts'
 
 /** The parameters of an import: the options of `carrel import`, and those that only the address has. */
@@ -146,10 +146,7 @@ function all<T>(query: Query, name: string, add: (text: string, known?: T) => T)
 function ruleIn(text: string): ReadRule {
   const rule = readRuleIn(text)
   if (rule !== undefined) return rule
-  throw badParameter(
-    'read',
-    text,
-    `The parameter read takes ${readRuleForms.join(', ')}, not ${quote(text)}.`,
-    { legal: readRuleForms },
-  )
+  throw badParameter('read', text, `The parameter read takes ${ruleForms}, not ${quote(text)}.`, {
+    legal: readRuleForms,
+  })
 }

@@ -7,7 +7,7 @@ import { checkName } from '../../import/import-entity.ts'
 import { ImportError } from '../../import/import-error.ts'
 import { chooseRecipe } from '../../import/recipe.ts'
 import { detached } from '../../model/audit-events.ts'
-import type { Entity } from '../../model/entities.ts'
+import type { Entity, ReadRule } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
 import type { Recipe } from '../../model/recipes.ts'
 import { known, requireOwn } from './declarations.ts'
@@ -87,7 +87,7 @@ export function parametersOf(query: Query, asked: ImportQuery, input: Input): Pr
     ...(read && { read }),
     ...(replace && { replace: 'true' }),
     ...(recipe && { recipe: recipeInWords(recipe) }),
-    ...(upload !== null && { upload, query: textOf(query) }),
+    ...(upload !== null && { upload, query: textOf(query, read) }),
   }
 }
 
@@ -99,8 +99,16 @@ function recipeInWords(recipe: Recipe): string {
   return json.length > maxRecipe ? `${json.slice(0, maxRecipe)}…` : json
 }
 
-/** The parameters that are needed to resume, and no others: a token may be among them. */
-const textOf = ({ values }: Query) =>
+/**
+ * The parameters that are needed to resume, and no others: a token may be among them. The rule names an eperson by their UUID,
+ * because an address may belong to someone else by then.
+ */
+const textOf = ({ values }: Query, read: ReadRule | null) =>
   new URLSearchParams(
-    repeatable.flatMap(name => (values.get(name) ?? []).map((value): [string, string] => [name, value])),
+    repeatable.flatMap(name =>
+      (values.get(name) ?? []).map((value): [string, string] => [
+        name,
+        name === 'read' && read ? read : value,
+      ]),
+    ),
   ).toString()

@@ -8,7 +8,6 @@ import { parseQuery, type Query, singleParameters } from '../../http/parameters.
 import { Problem } from '../../http/problems.ts'
 import { requireAdministrator } from '../../http/require-caller.ts'
 import { mayUsePart } from '../../model/caller.ts'
-import { readRuleIn } from '../../model/readers.ts'
 import type { Uploads } from '../../model/uploads.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Resume } from '../processes/routes.ts'
@@ -113,9 +112,7 @@ const resumeImport =
       )
     const text = parseQuery(query)
     const given = importQuery(text)
-    // The address that was given may be someone else's by now; the process has the UUID that it meant.
-    const read = given.read && (readRuleIn(process.parameters.read ?? '') ?? given.read)
-    const asked = { ...given, upload, read: read && (await knownReader(read, people)) }
+    const asked = { ...given, upload, read: given.read && (await knownReader(given.read, people)) }
     const work = workOf(entity, asked, await entities.all())
     await imports.requireFree(entity)
     const input = await takeUpload(uploads, upload, uuid, asked.format)

@@ -1,35 +1,31 @@
-import { epersonOf, groupOf, type ReaderRule, type Readers, readRuleIn } from '../../model/readers.ts'
+import {
+  epersonOf,
+  groupOf,
+  groupRuleForms,
+  type ReaderRule,
+  type Readers,
+  readRuleIn,
+  ruleForms,
+} from '../../model/readers.ts'
 import { BadItem } from './item.ts'
 
 /**
  * Names of the groups that rules may refer to. A rule is a line of text that says who may read an item or a
- * file: `anonymous`, `eperson`, `admin` or `group:<name>`, optionally followed by a space or tab and
+ * file, in one of `readRuleForms`, optionally followed by a space or tab and
  * `from:YYYY-MM-DD` or `until:YYYY-MM-DD`. Anything else makes the item bad, so that it can't become readable
  * by people it wasn't meant for.
  */
 export type KnownGroups = ReadonlySet<string>
 
-/** UUIDs of epersons, by the names that rules give them (`namedEperson`). */
-export type KnownEpersons = ReadonlyMap<string, string>
-
 /**
  * @param lines one rule each
- * @param epersons absent if rules for one eperson are not allowed, as in a source, which is from elsewhere
- * and may be ingested again after that eperson is gone
+ * @param isForEpersons true if rules for one eperson are allowed, which the caller looks up (`knownRule`). In a source they
+ * aren't: it is from elsewhere, and may be ingested again after that eperson is gone.
  * @returns an empty list if only administrators may read
  * @throws BadItem
  */
-export const parseReaders = (
-  lines: readonly string[],
-  groups: KnownGroups,
-  epersons?: KnownEpersons,
-): Readers => lines.flatMap(line => parseRule(line, groups, epersons))
-
-/**
- * Returns the name after `eperson:` in a rule for one eperson, an email address or a UUID;
- * undefined for other rules.
- */
-export const namedEperson = (rule: string): string | undefined => /^\s*eperson:\s*(\S+)/.exec(rule)?.[1]
+export const parseReaders = (lines: readonly string[], groups: KnownGroups, isForEpersons = false): Readers =>
+  lines.flatMap(line => parseRule(line, groups, isForEpersons))
 
 /**
  * Maximum characters of a rule, which exceeds the longest group name and two days. It is bounded because
@@ -37,7 +33,7 @@ export const namedEperson = (rule: string): string | undefined => /^\s*eperson:\
  */
 export const maxRuleLength = 1_000
 
-function parseRule(line: string, groups: KnownGroups, epersons: KnownEpersons | undefined): Readers {
+function parseRule(line: string, groups: KnownGroups, isForEpersons: boolean): Readers {
   if (line.length > maxRuleLength) throw new BadItem(`a rule is longer than ${maxRuleLength} characters`)
   let rest = line.trim()
   const days: { from?: string; until?: string } = {}
@@ -51,7 +47,7 @@ function parseRule(line: string, groups: KnownGroups, epersons: KnownEpersons | 
   }
   if (days.from !== undefined && days.until !== undefined && days.from > days.until)
     throw new BadItem(`${JSON.stringify(line)} ends before it begins; from: must not be after until:`)
-  const reader = parseReader(rest, groups, epersons)
+  const reader = parseReader(rest, groups, isForEpersons)
   if (reader !== 'admin') return [{ reader, ...days }]
   if (days.from !== undefined || days.until !== undefined)
     throw new BadItem('admin takes no from: or until:; administrators may always read')
@@ -61,21 +57,19 @@ function parseRule(line: string, groups: KnownGroups, epersons: KnownEpersons | 
 function parseReader(
   text: string,
   groups: KnownGroups,
-  epersons: KnownEpersons | undefined,
+  isForEpersons: boolean,
 ): ReaderRule['reader'] | 'admin' {
   const rule = readRuleIn(text)
   if (rule === undefined)
     throw new BadItem(
-      `${JSON.stringify(text)} is not a rule; write anonymous, eperson, admin or group:<name> in lower case, ` +
+      `${JSON.stringify(text)} is not a rule; write ${isForEpersons ? ruleForms : groupRuleForms} in lower case, ` +
         'optionally followed by from:YYYY-MM-DD and until:YYYY-MM-DD (no space after the colon)',
     )
-  const named = epersonOf(rule)
-  if (named !== undefined && !epersons)
+  if (epersonOf(rule) !== undefined && !isForEpersons)
     throw new BadItem(
       `${JSON.stringify(text)} is for one eperson, and what is ingested takes rules for groups only; let them read the ` +
         'item when it is there, with `carrel item access`',
     )
-  if (named !== undefined) return `eperson:${epersons?.get(named) ?? named}`
   const group = groupOf(rule)
   return group === undefined ? rule : groupReader(group, groups)
 }

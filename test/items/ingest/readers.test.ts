@@ -33,12 +33,14 @@ test('a rule is a reader, with its first and last day in either order', () => {
     assert.deepEqual(parseReaders(lines, groups), expected, lines.join(' and '))
 })
 
-test('a rule may be for one eperson only where epersons are known', () => {
-  const epersons = new Map([['eva@example.org', 'e-1']])
-  const parsed = parseReaders(['eperson:eva@example.org\tuntil:2027-12-31', 'eperson'], groups, epersons)
-  assert.deepEqual(parsed, [{ reader: 'eperson:e-1', until: '2027-12-31' }, { reader: 'eperson' }])
-  for (const line of ['eperson:max@example.org', 'eperson:eva@example.org max', 'eperson:'])
-    assert.throws(() => parseReaders([line], groups, epersons), /is not a rule/, line)
+test('a rule may be for one eperson only where it is looked up', () => {
+  const parsed = parseReaders(['eperson:eva@example.org\tuntil:2027-12-31', 'eperson'], groups, true)
+  assert.deepEqual(parsed, [
+    { reader: 'eperson:eva@example.org', until: '2027-12-31' },
+    { reader: 'eperson' },
+  ])
+  for (const line of ['eperson:eva@example.org max', 'eperson:'])
+    assert.throws(() => parseReaders([line], groups, true), /is not a rule/, line)
   assert.throws(
     () => parseReaders(['eperson:eva@example.org'], groups),
     /for one eperson, and what is ingested/,
