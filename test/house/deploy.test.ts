@@ -119,7 +119,7 @@ interface Compose {
         readonly image: string
         readonly depends_on?: Readonly<Record<string, object>>
         readonly environment: Readonly<Record<string, string>>
-        readonly healthcheck?: object
+        readonly healthcheck?: { readonly test: unknown }
         readonly volumes: readonly string[]
         readonly ports?: readonly string[]
       }
@@ -127,6 +127,12 @@ interface Compose {
   >
   readonly volumes: Readonly<Record<string, null>>
 }
+
+test('D3 the example for nginx has no directive that the nginx of a supported system lacks', () => {
+  assert.match(read('docs/reference/systems.md'), /Debian 12[\s\S]*nginx 1\.22/)
+  assert.match(read('deploy/nginx.conf'), /^ {4}listen 443 ssl http2;$/m)
+  assert.doesNotMatch(read('deploy/nginx.conf'), /^\s*http2 on;/m)
+})
 
 test('D3 the Compose file has two services that fit together, and no password', () => {
   const { services, volumes } = readCompose(read('deploy/compose.yaml'))
@@ -146,7 +152,12 @@ test('D3 the Compose file has two services that fit together, and no password', 
     ['database:5432', `/${ofDatabase.POSTGRES_DB}`, ofDatabase.POSTGRES_USER, ''],
   )
   assert.deepEqual(Object.keys(carrel.depends_on ?? {}), ['database'])
-  assert.ok(database.healthcheck, 'which carrel waits for')
+  // On its socket, the database answers while it is being prepared.
+  assert.match(
+    String(database.healthcheck?.test),
+    /pg_isready.*--host=127\.0\.0\.1/,
+    'which carrel waits for',
+  )
   const named = [...carrel.volumes, ...database.volumes].map(one => one.split(':')[0] ?? '')
   assert.deepEqual(named.toSorted(), Object.keys(volumes).toSorted())
   // The volume of the image, and the only folder that it can write to.

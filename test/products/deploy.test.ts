@@ -42,9 +42,7 @@ const nginx: Product = {
       folder,
       example('nginx.conf')
         .replace('server 127.0.0.1:8080;', `server ${backend};`)
-        .replace('listen 443 ssl;', `listen 127.0.0.1:${port} ssl http2;`)
-        // As the file says for the nginx of Debian 12.
-        .replace('http2 on;', '')
+        .replace('listen 443 ', `listen 127.0.0.1:${port} `)
         .replace('/etc/ssl/certs/repo.example.edu.pem', certificate)
         .replace('/etc/ssl/private/repo.example.edu.key', key),
     ),
