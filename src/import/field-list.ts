@@ -68,6 +68,7 @@ export function unlikeNames(kept: ReadonlySet<string>) {
       .replaceAll(unseen, '')
       .trim()
     const other = seen.get(plain)
+    if (plain === '') return
     if (other !== undefined && other !== name && !(kept.has(name) && kept.has(other)))
       throw new ImportError(
         `line ${line}: the fields ${escapedName(other)} and ${escapedName(name)} look alike: only white space, invisible characters or the way that letters are composed tells them apart; give them one name, or different ones, as with a recipe`,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
+import { withoutRequestId } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { list, listPath } from '../support/clients/listings.ts'
 import { epersonsPath, patchJson } from '../support/clients/people.ts'
@@ -161,7 +162,10 @@ test('Q11 only administrators learn whether a rule names somebody who is there',
     const answers = []
     for (const one of [patched, put, sent]) {
       const { status } = one
-      answers.push([status, (await one.text()).replaceAll(/eperson:[^"\s]+|"value":"[^"]*"/g, '')])
+      answers.push([
+        status,
+        withoutRequestId(await one.text()).replaceAll(/eperson:[^"\s]+|"value":"[^"]*"/g, ''),
+      ])
     }
     return answers
   }

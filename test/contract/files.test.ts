@@ -419,7 +419,7 @@ test('B4 F1 a download is in the audit trail once, with the actor, the eperson a
   const events = async (client = admin) =>
     ((await (await client.get('/api/query/v4/audit-events')).json()) as Record<string, unknown>[])
       .filter(({ event }) => event === 'download')
-      .map(({ id: _id, time: _time, event: _event, ...rest }) => rest)
+      .map(({ id: _id, time: _time, event: _event, request: _, ...rest }) => rest)
   const asAdmin = {
     ...common,
     actor: boss.uuid,

@@ -261,5 +261,5 @@ async function withThings(
 /** Returns the headers without those that concern the framing of a missing body, and without the date. */
 const headersOf = (response: Response) =>
   [...response.headers].filter(
-    ([name]) => !['date', 'transfer-encoding', 'connection', 'keep-alive'].includes(name),
+    ([name]) => !['date', 'x-request-id', 'transfer-encoding', 'connection', 'keep-alive'].includes(name),
   )

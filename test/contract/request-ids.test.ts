@@ -46,7 +46,7 @@ testOn(
       { traceparent: `00-${trace.toUpperCase()}-b7ad6b7169203331-01` },
     ] as Readonly<Record<string, string>>[]) {
       const id = await answered(headers)
-      assert.match(id, /^[\w-]{12}\.[0-9a-z]+$/, JSON.stringify(headers))
+      assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, JSON.stringify(headers))
       made.add(id)
     }
     assert.equal(made.size, 14, 'each has its own')

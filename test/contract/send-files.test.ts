@@ -46,7 +46,7 @@ const ask = ({ address }: Service, path: string, headers: Readonly<Record<string
 
 /** Headers that differ between responses, or that belong to the connection. */
 const incidental =
-  /^(date|connection|keep-alive|set-cookie|dspace-xsrf-token|content-length|content-range|x-accel-redirect|x-sendfile)$/
+  /^(date|x-request-id|connection|keep-alive|set-cookie|dspace-xsrf-token|content-length|content-range|x-accel-redirect|x-sendfile)$/
 const lasting = ({ headers }: Response) => [...headers].filter(([name]) => !incidental.test(name))
 
 test('F4 a proxy gets the headers of a whole file or of one range, and the path in place of the body', async t => {
