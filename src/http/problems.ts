@@ -254,7 +254,7 @@ export const problems = {
   'internal-error': {
     status: 500,
     title: 'The service failed',
-    help: 'This is a fault of the service, not of the request. Tell its operator the member `id`, which is also in the log of the service.',
+    help: 'This is a fault of the service, not of the request. Tell its operator the member `requestId`, which is also in the log of the service.',
   },
   busy: {
     status: 503,

@@ -4,10 +4,11 @@ import { isIPv4, isIPv6 } from 'node:net'
  * Returns the client's address in canonical form. An IPv4-mapped IPv6 address (::ffff:192.0.2.1, RFC 4291
  * §2.5.5.2) becomes IPv4: a listener on `::` sees such addresses, but ranges are written in IPv4.
  * @param sent the address; a trusted proxy may add the port, as Azure's Application Gateway does and
- * load balancers of AWS can
- * @returns null if a trusted proxy sent something that is not an address
+ * load balancers of AWS can; a connection that the client has reset has none
+ * @returns null if a trusted proxy sent something that is not an address, or the client has gone
  */
-export function clientAddress(sent: string): string | null {
+export function clientAddress(sent: string | undefined): string | null {
+  if (sent === undefined) return null
   if (isIPv4(sent)) return sent
   const ip = withoutPort(sent)
   if (isIPv4(ip)) return ip

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
@@ -230,3 +231,34 @@ for (const [how, sql] of [
       )
     })
   })
+
+testOn(
+  'sqlite',
+  'W3 clients that reset their connections are logged without an address, and end nothing',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const service = await startService(t, { dataFolder })
+    await service.addRecords('letters', 'id', [{ id: 1 }])
+    await service.stop()
+    const served = await serve(t, dataFolder, { env: { CARREL_LOG_LEVEL: 'info', CARREL_WORKERS: '1' } })
+    const { port } = new URL(served.address)
+    const gone = () => served.output.stdout.split('\n').filter(line => line.includes('"client":null'))
+    // A reset is seen by the service while the request is handled, or not: it is tried until it was.
+    await until(
+      'a request whose client has gone',
+      async () => {
+        const socket = connect(Number(port), '127.0.0.1')
+        socket.on('error', () => {})
+        await once(socket, 'connect')
+        socket.write('GET /api/query/v4/letters HTTP/1.1\r\nHost: localhost\r\n\r\n', () =>
+          socket.resetAndDestroy(),
+        )
+        await once(socket, 'close')
+        return gone()
+      },
+      lines => lines.length > 3,
+    )
+    assert.equal((await fetch(`${served.address}/health/ready`)).status, 200)
+    assert.doesNotMatch(served.output.stdout, /internal-error|"level":[56]0/)
+  },
+)
