@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { commandEvent } from '../../src/cli/store.ts'
-import { button, dialog, lookAt, openArchive, said, screen, settled } from '../support/clients/console.ts'
+import {
+  button,
+  dialog,
+  lookAt,
+  openArchive,
+  said,
+  screen,
+  settled,
+  showTools,
+} from '../support/clients/console.ts'
 import { testOn } from '../support/service/engines.ts'
 
 const curator = 'cora@example.org'
@@ -48,6 +57,7 @@ for (const size of sizes) {
         await cell(page, row, 'sender').getByText(value, { exact: true }).waitFor()
       }
       await desk.open('entities/letters')
+      await showTools(page)
       await button(page, 'Edit').click()
       await edit(1, 'Alone')
       await setSeveral(page, [1, 2], 'sender', 'Together')
@@ -68,6 +78,7 @@ for (const size of sizes) {
         .click()
       await page.getByRole('heading', { level: 1 }).getByText('Abel to Câmara').waitFor()
       await page.locator('dl.record').getByText('Mine', { exact: true }).waitFor()
+      await showTools(page)
       await button(page, 'Edit').click()
       await page.getByLabel('sender', { exact: true }).fill('On its page')
       await button(page, 'Save').click()
@@ -76,11 +87,13 @@ for (const size of sizes) {
       await cell(page, 1, 'sender').getByText('On its page', { exact: true }).waitFor()
 
       // Counts beside the table follow each edit.
+      await showTools(page)
       await button(page, 'Facets').click()
       const facet = page.getByRole('group', { name: 'sender', exact: true })
       await facet.getByLabel(/^On its page\s*1$/).waitFor()
       if (size.width < 1_000) await page.keyboard.press('Escape')
       await edit(2, 'On its page')
+      await showTools(page)
       if (size.width < 1_000) await button(page, 'Facets').click()
       await facet.getByLabel(/^On its page\s*2$/).waitFor()
       await settled(page)
@@ -99,6 +112,7 @@ for (const size of sizes) {
         await page.keyboard.press('Control+v')
       }
       await desk.open('entities/letters')
+      await showTools(page)
       await button(page, 'Edit').click()
       await paste('Pasted\n', 1, 'sender')
       assert.equal(await page.getByLabel('sender', { exact: true }).inputValue(), 'Pasted')

@@ -8,6 +8,7 @@ import {
   openArchive,
   screen,
   settled,
+  showTools,
 } from '../support/clients/console.ts'
 import { testOn } from '../support/service/engines.ts'
 
@@ -29,6 +30,7 @@ async function open(t: TestContext, size: (typeof sizes)[number]) {
   const facet = (name: string) => page.getByRole('group', { name, exact: true })
   const show = async (path: string) => {
     await archive.desk.open(path)
+    await showTools(page)
     if (size.width < 1_000) await button(page, 'Facets').click()
     await settled(page)
   }

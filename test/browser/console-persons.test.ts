@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { commandEvent } from '../../src/cli/store.ts'
-import { button, dialog, openArchive, said, screen, settled } from '../support/clients/console.ts'
+import { button, dialog, openArchive, said, screen, settled, showTools } from '../support/clients/console.ts'
 import { reader } from '../support/data/archive.ts'
 import { recordPath } from '../support/data/record-writes.ts'
 import { testOn } from '../support/service/engines.ts'
@@ -74,6 +74,7 @@ for (const size of sizes) {
       await button(other, 'Edit').click()
       await other.getByLabel('title', { exact: true }).fill('private title')
       await desk.open('entities/letters?q=title%20~%20%22Abel%22')
+      await showTools(page)
       await button(page, 'Edit').click()
       const before = await titleOf(1)
       await cell(page, 1, 'title').dblclick()
@@ -101,6 +102,7 @@ for (const size of sizes) {
       await button(page, 'Make an access token').click()
       assert.equal(await dialog(page).getByLabel('Name').inputValue(), '')
       await desk.open('entities/letters/records/5')
+      await showTools(page)
       await button(page, 'Edit').click()
       assert.notEqual(await page.getByLabel('title', { exact: true }).inputValue(), 'private title')
       assert.deepEqual([writes, await titleOf(1)], [[], 'Abel changed'])
@@ -119,6 +121,7 @@ for (const size of sizes) {
       desk.expectRefusals()
       const edit = async () => {
         await desk.open('entities/letters?q=title%20~%20%22Abel%22')
+        await showTools(page)
         await button(page, 'Edit').click()
         // The record is read before the session ends.
         const read = page.waitForResponse(response => response.url().endsWith(recordPath('letters', 1)))
