@@ -39,7 +39,8 @@ ${Object.entries(settings)
   .join('\n')}
 
 A secret can be in a file of up to 64 kB, as Docker and the \`LoadCredential\` of systemd provide it: the key that ends in
-\`_FILE\` takes its path. A line break at its end doesn't count.
+\`_FILE\` takes its path. It is one line of UTF-8; a line break at its end doesn't count. In the configuration file, a
+relative path begins at the folder of that file, as it does for the secrets of single sign-on; in the environment, at the working directory.
 
 \`CARREL_BASE_URL\` is \`http://localhost:<port>\` when it is not set.
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { type Config, toConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { Failure } from './failures.ts'
 
 /** Time in ms for a worker to close its store after its last request. */
@@ -43,7 +43,7 @@ export async function reservePort(asked: Config, isShared: boolean): Promise<Res
   const address = probe.address()
   const found = typeof address === 'object' && address ? address.port : port
   try {
-    const config = port === found ? asked : toConfig({ ...process.env, CARREL_PORT: String(found) })
+    const config = port === found ? asked : withPort(asked, found)
     const name = isShared ? await bound({ path: `\0carrel/${host}:${found}` }) : undefined
     return { config, release: () => void name?.close() }
   } finally {
@@ -57,6 +57,26 @@ export async function reservePort(asked: Config, isShared: boolean): Promise<Res
     })
     return server
   }
+}
+
+/**
+ * Puts a port that was found in place of 0, also into the links that have it. The settings aren't read again: a
+ * secret may come from a pipe.
+ */
+export function withPort(config: Config, port: number): Config {
+  const found = (link: string) => link.replace(/^http:\/\/localhost:0(?=\/|$)/, `http://localhost:${port}`)
+  const { baseUrl, mail, singleSignOn } = config
+  return Object.freeze({
+    ...config,
+    port,
+    baseUrl: found(baseUrl),
+    mail: mail && { ...mail, uiUrl: found(mail.uiUrl) },
+    singleSignOn: singleSignOn && {
+      ...singleSignOn,
+      defaultRedirectUrl: found(singleSignOn.defaultRedirectUrl),
+      saml: { ...singleSignOn.saml, entityId: found(singleSignOn.saml.entityId) },
+    },
+  })
 }
 
 /**

@@ -10,7 +10,7 @@ import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
 import { type SecondFactorConfig, secondFactorOf } from './second-factor.ts'
 import type { FilesSentBy } from './settings.ts'
-import { type Environment, readValues } from './values.ts'
+import { type Environment, readValues, type Values } from './values.ts'
 
 /**
  * Settings (D3), in two steps: `values.ts` reads each of them, from the environment and, where it has none,
@@ -118,12 +118,11 @@ export type DatabaseConfig =
 
 /**
  * Makes the configuration.
- * @param env the environment
+ * @param values what was read from the environment
  * @returns the configuration, frozen
  * @throws ConfigError naming the first key that is wrong
  */
-export function toConfig(env: Environment): Config {
-  const values = readValues(env)
+export function toConfig(env: Environment, values: Values = readValues(env)): Config {
   const { structured, value, required, wrong } = values
   const [first] = wrong
   if (first) throw first

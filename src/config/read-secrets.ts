@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { SamlServiceProvider } from './providers.ts'
 import { isPlaceholder } from './settings.ts'
@@ -34,8 +34,8 @@ export function readSaml(given: SamlBlock, surroundings: Surroundings): SamlServ
   if (privateKey === undefined || certificate === undefined)
     throw complain('saml', 'privateKey and certificate must both be set')
   const keys = {
-    privateKey: readSecret(privateKey, 'saml.privateKey', surroundings),
-    certificate: readSecret(certificate, 'saml.certificate', surroundings),
+    privateKey: readSecret(privateKey, 'saml.privateKey', surroundings, 'lines'),
+    certificate: readSecret(certificate, 'saml.certificate', surroundings, 'lines'),
   }
   let fits: boolean
   try {
@@ -50,8 +50,13 @@ export function readSaml(given: SamlBlock, surroundings: Surroundings): SamlServ
 }
 
 /** @throws Error that names the setting and its place, never the value */
-export function readSecret(place: SecretPlace, where: string, surroundings: Surroundings): string {
-  const secret = secretAt(place, where, surroundings)
+export function readSecret(
+  place: SecretPlace,
+  where: string,
+  surroundings: Surroundings,
+  form: SecretForm = 'line',
+): string {
+  const secret = secretAt(place, where, surroundings, form)
   if (isPlaceholder(secret))
     throw surroundings.complain(
       where,
@@ -60,14 +65,19 @@ export function readSecret(place: SecretPlace, where: string, surroundings: Surr
   return secret
 }
 
-function secretAt(place: SecretPlace, where: string, { file, env, complain }: Surroundings): string {
+function secretAt(
+  place: SecretPlace,
+  where: string,
+  { file, env, complain }: Surroundings,
+  form: SecretForm,
+): string {
   if ('env' in place) {
     const value = env[place.env]
     if (!value) throw complain(where, `the environment variable ${place.env} is not set`)
     return value
   }
   try {
-    return secretIn(resolve(dirname(file), place.file), place.file)
+    return secretIn(place.file, { folder: dirname(file), form })
   } catch (error) {
     throw complain(where, (error as Error).message)
   }
@@ -75,30 +85,87 @@ function secretAt(place: SecretPlace, where: string, { file, env, complain }: Su
 
 /** Maximum size in bytes of a file with a secret. A path may also name a pipe or a device, which have no size. */
 const largestSecret = 64 * 1024
+/** Times in ms that a pipe has: until a program writes to it, and for that program to write the secret. */
+const patienceWithPipe = { unopened: 1_000, opened: 30_000 }
+/** Pause in ms between two looks at a pipe. */
+const lookAgainAfter = 10
+
+/** A secret is one line, unless it is PEM. */
+export type SecretForm = 'line' | 'lines'
+
+interface Reading {
+  /** The folder of a relative path; the working directory if it isn't given. */
+  readonly folder?: string
+  readonly form?: SecretForm
+}
 
 /**
  * Reads a secret from a file, without the line break at its end.
- * @param shown the path as messages show it
  * @throws Error that says what is wrong with the file, never what is in it
  */
-export function secretIn(path: string, shown = path): string {
-  const bytes = Buffer.alloc(largestSecret + 1)
-  let length = 0
+export function secretIn(path: string, { folder = '', form = 'line' }: Reading = {}): string {
+  let bytes: Uint8Array
   try {
-    const file = openSync(path, 'r')
-    try {
-      for (let read = -1; read !== 0 && length < bytes.length; length += read)
-        read = readSync(file, bytes, length, bytes.length - length, null)
-    } finally {
-      closeSync(file)
-    }
+    bytes = bytesIn(resolve(folder, path))
   } catch (error) {
-    throw new Error(`the file ${shown} can't be read (${(error as NodeJS.ErrnoException).code})`)
+    if (error instanceof SilentPipe) throw new Error(`the file ${path} ${error.message}`)
+    throw new Error(`the file ${path} can't be read (${(error as NodeJS.ErrnoException).code})`)
   }
-  if (length > largestSecret) throw new Error(`the file ${shown} is larger than 64 kB, so it is no secret`)
-  const content = bytes.toString('utf8', 0, length).replace(/\r?\n$/, '')
-  if (content === '') throw new Error(`the file ${shown} is empty`)
+  if (bytes.length > largestSecret)
+    throw new Error(`the file ${path} is larger than 64 kB, so it is no secret`)
+  let content: string
+  try {
+    content = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
+  } catch {
+    throw new Error(`the file ${path} isn't UTF-8 text; encode the bytes of a secret, as in base64`)
+  }
+  if (content === '') throw new Error(`the file ${path} is empty`)
+  const odd = /\p{Cc}/u.exec(form === 'line' ? content : content.replace(/[\t\r\n]/g, ' '))
+  if (odd)
+    throw new Error(
+      `the file ${path} has ${/[\r\n]/.test(odd[0]) ? 'several lines' : 'a control character'}; it takes ${form === 'line' ? 'one line of text' : 'text'}`,
+    )
   return content
+}
+
+class SilentPipe extends Error {}
+
+/**
+ * Reads the bytes of a file, or one more than a secret may have. A pipe, such as that of a shell's `<(command)`, is
+ * opened without waiting for a writer: that might never come, and nothing would say what is being waited for.
+ */
+function bytesIn(path: string): Uint8Array {
+  const bytes = Buffer.alloc(largestSecret + 1)
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const isPipe = fstatSync(file).isFIFO()
+    const begun = performance.now()
+    let length = 0
+    while (length < bytes.length) {
+      const read = readNow(file, bytes.subarray(length))
+      if (read === 0 && !(isPipe && length === 0)) break
+      length += read ?? 0
+      if (read) continue
+      // A pipe without a writer is at its end.
+      const patience = patienceWithPipe[read === 0 ? 'unopened' : 'opened']
+      if (performance.now() - begun > patience)
+        throw new SilentPipe(`is a pipe into which nothing was written within ${patience / 1000} s`)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainAfter)
+    }
+    return bytes.subarray(0, length)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** @returns the number of bytes read, 0 at the end; undefined if there are none yet */
+function readNow(file: number, into: Uint8Array): number | undefined {
+  try {
+    return readSync(file, into, 0, into.length, null)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined
+    throw error
+  }
 }
 
 /** Lists the environment variables that the file names for secrets. The operator chooses their names. */

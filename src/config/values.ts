@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { ConfigError, type ConfigFile, readConfigFile, suggest } from './file.ts'
 import { secretIn, secretVariables } from './read-secrets.ts'
 import { fileKeyOf, type SettingKey, secretKeys, settings } from './settings.ts'
@@ -35,7 +36,7 @@ export function readValues(env: Environment): Values {
   const wrong: ConfigError[] = [...(wrongFile ? [wrongFile] : unknownKeys(env, file)), ...file.wrong]
   const values = new Map<SettingKey, unknown>()
   for (const key of names) {
-    const given = givenIn(env, key) ?? givenIn(file.values, key)
+    const given = givenIn(env, key, '') ?? givenIn(file.values, key, dirname(env.CARREL_CONFIG ?? ''))
     if (given instanceof ConfigError) {
       wrong.push(given)
       continue
@@ -62,8 +63,11 @@ export function readValues(env: Environment): Values {
   }
 }
 
-/** Returns the text of a setting in one source, and of a secret also from the file that is named there. */
-function givenIn(source: Environment, key: SettingKey): string | ConfigError | undefined {
+/**
+ * Returns the text of a setting in one source, and of a secret also from the file that is named there.
+ * @param folder the one to which its path is relative
+ */
+function givenIn(source: Environment, key: SettingKey, folder: string): string | ConfigError | undefined {
   const text = source[key]
   const given = text !== undefined && isServiceLink(key, text) ? undefined : text
   const fileKey = fileKeyOf(key)
@@ -71,7 +75,7 @@ function givenIn(source: Environment, key: SettingKey): string | ConfigError | u
   if (!path) return given
   if (given) return new ConfigError(`${key} and ${fileKey} are both set; set one of them`)
   try {
-    return secretIn(path)
+    return secretIn(path, { folder })
   } catch (error) {
     return new ConfigError(`${fileKey}: ${(error as Error).message}`)
   }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { withPort } from '../../src/cli/listen.ts'
 import { toConfig } from '../../src/config/config.ts'
+import { providersIn } from '../../src/config/providers.ts'
 import { secretKeys, settings } from '../../src/config/settings.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
@@ -65,6 +68,7 @@ test('D3 each secret can be in a file, and a message names the file and never wh
   const secret = 'x'.repeat(40)
   const read = (value: string) => toConfig({ CARREL_METRICS_SECRET_FILE: value }).metricsSecret
   for (const end of ['', '\n', '\r\n']) assert.equal(read(fileOf(`${secret}${end}`)), secret)
+  assert.equal(read(fileOf(`\uFEFF${secret}`)), secret)
   const CARREL_CONFIG = configFile(t, { CARREL_METRICS_SECRET_FILE: fileOf(secret) })
   assert.equal(toConfig({ CARREL_CONFIG }).metricsSecret, secret)
   assert.equal(
@@ -82,6 +86,9 @@ test('D3 each secret can be in a file, and a message names the file and never wh
     [fileOf('\n'), /is empty/],
     [fileOf(secret.repeat(2_000)), /is larger than 64 kB/],
     ['/dev/zero', /is larger than 64 kB/],
+    [fileOf(Buffer.alloc(40, 0xff)), /isn't UTF-8 text/],
+    [fileOf(`${secret}\0`), /has a control character; it takes one line of text/],
+    [fileOf(`${secret}\n${secret}`), /has several lines; it takes one line of text/],
   ] as const)
     assert.throws(
       () => read(file),
@@ -101,6 +108,52 @@ test('D3 each secret can be in a file, and a message names the file and never wh
       new RegExp(`^Error: ${key}_FILE: the file /none can't be read`),
     )
   assert.ok(secretKeys.has('CARREL_TOKEN_SECRET') && secretKeys.has('CARREL_DATABASE_URL'))
+})
+
+test('D3 a pipe into which nothing is written stops the start, and is named', t => {
+  const pipe = join(temporaryFolder(t), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  assert.throws(() => toConfig({ CARREL_METRICS_SECRET_FILE: pipe }), {
+    message: `CARREL_METRICS_SECRET_FILE: the file ${pipe} is a pipe into which nothing was written within 1 s`,
+  })
+})
+
+test('D3 the path of a secret is relative to the file that names it, else to the working directory', t => {
+  const folder = temporaryFolder(t)
+  const CARREL_CONFIG = join(folder, 'carrel.json')
+  const clientSecret = { file: 'secret' }
+  const provider = {
+    id: 'a',
+    kind: 'oidc',
+    issuer: 'https://id.example.org',
+    clientId: 'carrel',
+    clientSecret,
+  }
+  const secret = 'x'.repeat(40)
+  writeFileSync(join(folder, 'secret'), secret)
+  writeFileSync(
+    CARREL_CONFIG,
+    JSON.stringify({ CARREL_METRICS_SECRET_FILE: 'secret', singleSignOn: { providers: [provider] } }),
+  )
+  const config = toConfig({ CARREL_CONFIG })
+  const [read] = providersIn(config.singleSignOn)
+  assert.deepEqual(
+    [config.metricsSecret, read && 'clientSecret' in read && read.clientSecret],
+    [secret, secret],
+  )
+  const CARREL_METRICS_SECRET_FILE = relative('.', join(folder, 'secret'))
+  assert.equal(toConfig({ CARREL_METRICS_SECRET_FILE }).metricsSecret, secret)
+  assert.throws(() => toConfig({ CARREL_METRICS_SECRET_FILE: 'secret' }), /the file secret can't be read/)
+})
+
+test('D3 a port that was found is in every link, as if it had been set', t => {
+  const provider = { id: 'a', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' }
+  const CARREL_CONFIG = configFile(t, { singleSignOn: { providers: [provider] } })
+  const env = { CARREL_CONFIG, CARREL_SMTP_URL: 'smtp://mail.example.org', CARREL_MAIL_FROM: 'a@example.org' }
+  const of = (port: string) => toConfig({ ...env, CARREL_PORT: port })
+  assert.deepEqual(withPort(of('0'), 4711), of('4711'))
+  const other = { ...env, CARREL_BASE_URL: 'https://repo.example.org', CARREL_PORT: '0' }
+  assert.deepEqual(withPort(toConfig(other), 4711), toConfig({ ...other, CARREL_PORT: '4711' }))
 })
 
 test('D3 variables that are not ours stop no start: of tests, of service links, and secrets of the file', t => {

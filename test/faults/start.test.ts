@@ -4,12 +4,28 @@ import { Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import { isLong } from '../support/scale.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
-import { carrelProcess, serve } from '../support/service/process.ts'
+import { testOn } from '../support/service/engines.ts'
+import { carrelProcess, entry, serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
 const rounds = 3
 const nodes = 4
 const admin = 'admin@example.org'
+
+testOn(
+  'sqlite',
+  'D3 a secret comes from the pipe of a command, which is read once, also for a free port',
+  async t => {
+    const command = 'exec env CARREL_METRICS_SECRET_FILE=<(sleep 0.2; printf "%040d" 7) "$0" "$@"'
+    const served = await serve(t, temporaryFolder(t), {
+      program: ['bash', '-c', command, process.execPath, entry],
+    })
+    const ask = (secret: string) =>
+      fetch(`${served.address}/metrics`, { headers: { authorization: `Bearer ${secret}` } })
+    assert.equal((await ask('7'.padStart(40, '0'))).status, 200)
+    assert.equal((await ask('8'.padStart(40, '0'))).status, 401)
+  },
+)
 
 // In the everyday run, test/races/authn.test.ts starts two at the same moment, and
 // test/nodes/isolation.test.ts four in one process.

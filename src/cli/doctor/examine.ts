@@ -133,10 +133,11 @@ export async function* checkSignOn(config: Config, now: number): AsyncIterable<F
  * names only the first; else the first fault of several settings or of a block
  */
 export function readSettings(env: Environment): Config | readonly Finding[] {
-  const { wrong } = readValues(env)
-  if (wrong.length > 0) return wrong.map(asFinding)
+  // Read once: a secret may come from a pipe.
+  const values = readValues(env)
+  if (values.wrong.length > 0) return values.wrong.map(asFinding)
   try {
-    return toConfig(env)
+    return toConfig(env, values)
   } catch (error) {
     if (error instanceof ConfigError) return [asFinding(error)]
     throw error
