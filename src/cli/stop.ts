@@ -1,3 +1,4 @@
+import { readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { StopTimes } from '../config/parts.ts'
 import { createLog, writeLine } from '../http/log.ts'
@@ -39,7 +40,7 @@ const echo = 500
 /** True below `npm start`, `npm run` and `npx`. */
 const isBelowNpm = () => process.env.npm_lifecycle_event !== undefined || process.env.npm_command === 'exec'
 
-/** Ends the service on SIGTERM, SIGINT and, below npm, when its parent has ended (D4). A second signal doesn't wait. */
+/** Ends the service on SIGTERM, SIGINT and, below npm, when npm has ended (D4). A second signal doesn't wait. */
 export function stopOnSignal(): Stopping {
   let parts: Stoppable | undefined
   let begun: { readonly cause: Cause; readonly at: number } | undefined
@@ -98,21 +99,54 @@ function tell(sentence: string, msg: string, members: object): void {
 }
 
 /**
- * Calls back when the parent of a service below npm has ended. npm passes a signal to its shell only, and the shell
- * to nobody. A service whose parent had ended before is in the background on purpose, and so is one that leads its
- * own process group.
+ * Calls back when npm and the shell between it and the service have ended. npm passes a signal to its shell only, and
+ * the shell doesn't pass it on. A service that a script leaves in the background on purpose goes on.
  */
 function onEndOfParent(ended: () => void): void {
-  if (!isBelowNpm() || leadsGroup()) return
+  if (!isBelowNpm() || leadsGroup() || isInBackground()) return
   const parent = process.ppid
+  const npm = npmAbove()
+  if (npm === undefined) return
   setInterval(() => {
-    if (process.ppid !== parent) ended()
+    if (process.ppid !== parent && !isRunning(npm)) ended()
   }, lookEvery).unref()
 }
 
-function leadsGroup(): boolean {
+/** Returns the pid of the npm above this process, or of the parent where the system can't tell. */
+function npmAbove(): number | undefined {
   try {
-    return process.kill(-process.pid, 0)
+    for (let pid = process.ppid; pid > 0; ) {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      if (/^Name:\s*np[mx]\b/.test(status)) return pid
+      pid = Number(/^PPid:\s*(\d+)/m.exec(status)?.[1] ?? 0)
+    }
+    return undefined
+  } catch {
+    return process.ppid
+  }
+}
+
+/**
+ * True if the shell of a script has put this process into the background: it then has no input, unlike the shell
+ * (POSIX, "Asynchronous Lists"). Signals that the shell or nohup ignores don't tell, because Node resets them.
+ */
+function isInBackground(): boolean {
+  const nothing = '/dev/null'
+  try {
+    return (
+      readlinkSync('/proc/self/fd/0') === nothing && readlinkSync(`/proc/${process.ppid}/fd/0`) !== nothing
+    )
+  } catch {
+    return false
+  }
+}
+
+const leadsGroup = () => isRunning(-process.pid)
+
+/** @param pid that of a process, or of a group if negative */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
   } catch {
     return false
   }

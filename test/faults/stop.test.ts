@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test as withoutStore } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { openSocket } from '../support/clients/raw.ts'
 import { isLong } from '../support/scale.ts'
@@ -89,7 +88,9 @@ function projectOf(t: TestContext): string {
   const folder = temporaryFolder(t, 'sqlite')
   const commands = join(folder, 'node_modules/.bin')
   mkdirSync(commands, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{ "scripts": { "up": "carrel serve > log 2>&1 &" } }')
+  // The script ends once the service is ready.
+  const up = 'nohup carrel serve > log 2>&1 & until grep -q ready log; do sleep 0.1; done'
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { up } }))
   writeFileSync(
     join(commands, 'carrel'),
     `#!/usr/bin/env node\nimport(${JSON.stringify(pathToFileURL(entry).href)})\n`,
@@ -125,21 +126,22 @@ withoutStore('D4 a SIGINT that a terminal sends to npm and the service stops it 
 
 withoutStore('D4 a service that a script of npm leaves in the background goes on', async t => {
   const folder = projectOf(t)
-  const env = environmentWithNode({ CARREL_DATA: join(folder, 'data'), CARREL_PORT: '0' })
-  const npm = spawn('npm', ['run', 'up'], { cwd: folder, env, stdio: 'ignore' })
-  await once(npm, 'exit')
+  const inFront = await startNpm(t, folder, 'exec', '--no', 'carrel', 'serve')
+  const env = environmentWithNode({
+    CARREL_DATA: join(folder, 'data'),
+    CARREL_PORT: '0',
+    npm_config_logs_max: '0',
+  })
+  const npm = spawn('npm', ['run', 'up'], { cwd: folder, env, stdio: ['pipe', 'ignore', 'ignore'] })
+  await within('the end of npm', once(npm, 'exit'), () => folder)
   const log = () => readFileSync(join(folder, 'log'), 'utf8')
-  const ready = await until(
-    'the line `ready`',
-    () => lineOf(log(), 'ready'),
-    line => line !== undefined,
-  )
-  const pid = Number(ready?.pid)
+  const pid = Number(lineOf(log(), 'ready')?.pid)
   atEnd(t, () => {
     if (isAlive(pid)) process.kill(pid, 'SIGKILL')
   })
-  // Longer than the interval at which it looks for its parent.
-  await delay(1_200)
+  // By then, the one in the background would have noticed as well.
+  inFront.npm.kill('SIGTERM')
+  await assertGone(inFront)
   process.kill(pid, 'SIGTERM')
   await until('its last line', log, text => lineOf(text, 'stopped') !== undefined)
   assert.equal(lineOf(log(), 'stopping')?.cause, 'SIGTERM')
@@ -225,22 +227,27 @@ for (const workers of ['1', '2'])
 test('D4 SIGTERM at any moment of the start ends it, and the next start goes on', async t => {
   const dataFolder = temporaryFolder(t)
   const settings = { ...(await storeSettings(dataFolder)), CARREL_PORT: '0', CARREL_WORKERS: '2' }
-  for (let ms = 50; ms < 1_000; ms += isLong ? 50 : 250) {
+  // The process has begun, loads the service, opens the store, starts its worker, and is ready.
+  for (const threads of [0, 6, 9, 12, 15, 18, Number.POSITIVE_INFINITY]) {
     const child = spawn(process.execPath, [entry, 'serve', '--demo'], { env: cleanEnvironment(settings) })
     const ended = once(child, 'exit')
-    let stderr = ''
+    let [stdout, stderr] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+    })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text
     })
-    child.stdout.resume()
-    await delay(ms)
+    const started = () => lineOf(stdout, 'ready') !== undefined || child.exitCode !== null
+    const running = () => readdirSync(`/proc/${child.pid}/task`).length
+    await until(`${threads} threads, or the line \`ready\``, () => started() || running() >= threads)
     child.kill('SIGTERM')
-    const [code, signal] = (await within(`the end after ${ms} ms`, ended, () => stderr)) as [
+    const [code, signal] = (await within(`the end at ${threads} threads`, ended, () => stderr)) as [
       number | null,
       string | null,
     ]
     // In its first moments, no handler is there yet.
-    assert.ok(code === 0 || signal === 'SIGTERM', `${ms}: ${code} ${signal} ${stderr}`)
+    assert.ok(code === 0 || signal === 'SIGTERM', `${threads}: ${code} ${signal} ${stderr}`)
     assert.doesNotMatch(stderr, /carrel: |Error/)
   }
   const served = await serve(t, dataFolder)
