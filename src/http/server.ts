@@ -39,7 +39,7 @@ interface Parts {
   readonly challenge: () => string
   readonly csrf: Csrf
   readonly measures: Measures
-  readonly limits: Pick<Limits, 'connections' | 'requests'>
+  readonly limits: Pick<Limits, 'connections' | 'phase' | 'requests'>
   /** True for the addresses of trusted proxies. */
   readonly isProxy: (address: string) => boolean
 }
@@ -126,6 +126,8 @@ export function createServer({
     request.log = own
     reply.log = own
     reply.header(requestIdHeader, request.id)
+    // Otherwise a client might send its next request just as the port closes (D4).
+    if (limits.phase() === 'stopping') reply.raw.setHeader('connection', 'close')
     count(request, reply)
   }
   emptyHeads(app)

@@ -167,7 +167,9 @@ testOn(
       const { status, headers, text } = await one.ask('/health/ready')
       assert.deepEqual([status, headers['retry-after']], [503, '5'], text)
       assert.match(text, /"code":"busy".*The service is stopping/)
-      assert.equal((await one.ask('/api')).status, 200)
+      assert.equal(headers.connection, 'close')
+      const next = await one.ask('/api')
+      assert.deepEqual([next.status, next.headers.connection], [200, 'close'])
       assert.equal((await one.ask('/health/live')).status, 200)
     }
     served.signal('SIGTERM')
