@@ -134,6 +134,17 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
     })
   }
 
+  // While the service stops, a connection on which no request is under way has a second for the rest of one: without a
+  // bound, half a header would hold the stop for as long as the grace is.
+  const closeIdle = server.closeIdleConnections.bind(server)
+  let late: number | undefined
+  server.closeIdleConnections = () => {
+    late ??= performance.now() + patienceWithRefused
+    closeIdle()
+    if (performance.now() < late) return
+    for (const { socket, requests } of known.values()) if (requests === 0) socket.destroy()
+  }
+
   const serve = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {

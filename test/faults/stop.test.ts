@@ -226,6 +226,26 @@ for (const workers of ['1', '2'])
     },
   )
 
+testOn('sqlite', 'D4 a client that sends half a request does not hold the stop', async t => {
+  const env = { CARREL_STOP_GRACE: '600', CARREL_WORKERS: '1' }
+  const served = await serve(t, temporaryFolder(t), { env })
+  const halves = [
+    'GET /api HT',
+    'POST /api/authn/login HTTP/1.1\r\nHost: service.test\r\nContent-Length: 1000\r\n\r\nhello',
+  ].map(text => {
+    const socket = openSocket(served.address)
+    socket.on('error', () => {})
+    atEnd(t, () => socket.destroy())
+    socket.write(text)
+    return socket
+  })
+  // The second one is refused without its body.
+  await once(halves[1] as (typeof halves)[number], 'data')
+  served.signal('SIGTERM')
+  assert.equal((await within('the end', served.ended, () => served.output)).code, 0)
+  assert.equal(lineOf(served.output.stdout, 'stopped')?.cut, 0)
+})
+
 test('D4 SIGTERM at any moment of the start ends it, and the next start goes on', async t => {
   const dataFolder = temporaryFolder(t)
   const settings = { ...(await storeSettings(dataFolder)), CARREL_PORT: '0', CARREL_WORKERS: '2' }
