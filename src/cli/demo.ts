@@ -3,16 +3,19 @@ import { join } from 'node:path'
 import { hashPassword } from '../authn/passwords.ts'
 import type { FilesPlace } from '../config/files-place.ts'
 import { openFiles } from '../files/open-files.ts'
-import { importRecords } from '../import/import-entity.ts'
+import { importRecords, VersionReplaced } from '../import/import-entity.ts'
 import type { ReadRecord } from '../import/json-lines.ts'
 import { makeTemporaryFolder } from '../lib/process-ids.ts'
-import { type Declared, entityTag } from '../model/declared.ts'
+import type { Declared } from '../model/declared.ts'
 import type { NewBitstream, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
+import type { Credentials } from '../storage/people.ts'
+import type { Repository } from '../storage/repository.ts'
 import type { Storage } from '../storage/storage.ts'
+import { claimDemo, demoEvent, wasUsed } from './demo-claim.ts'
+import { letters, someAppraisals, someLetters, someVisits } from './demo-records.ts'
 import { generatePassword } from './eperson.ts'
 import { ownCommand } from './given-path.ts'
-import { commandEvent } from './store.ts'
 
 /** Epersons that `--demo` adds to a new store, with a small archive of letters, some of them with files. */
 const epersons = [
@@ -24,10 +27,11 @@ const epersons = [
 /** The eperson who may change everything in the demo. */
 export const administrator = epersons[0].email
 
-const letters = 10_000
-
+/** The demo, once all of it has been added. */
 export interface Demo {
   introduction(told: Told): string
+  /** Called once the introduction has been written. Until then, a start would add the demo with new passwords. */
+  finish(): Promise<void>
 }
 
 interface Told {
@@ -37,56 +41,122 @@ interface Told {
 }
 
 /**
- * Adds the demo, or what an earlier start that was killed had not added yet. Nobody has seen the passwords of that one,
- * so epersons get new ones.
- * @returns undefined if the store is in use or has the whole demo, of which people may have deleted some; nothing is
- *   added then
+ * Reasons why a start doesn't add the demo, or not all of it. `incomplete`: an earlier start was killed while it added
+ * the demo, and the store was used since. `elsewhere`: another process is adding it.
  */
-export async function createDemo(storage: Storage, place: FilesPlace): Promise<Demo | undefined> {
-  const { people, repository } = storage
-  const state = await repository.demo()
-  if (state === 'complete' || (state === 'none' && (await people.listEpersons()).length > 0)) return undefined
-  await repository.setDemo('begun')
-  const credentials = await Promise.all(
-    epersons.map(async person => {
-      const password = generatePassword()
-      return { ...person, password, passwordHash: await hashPassword(Buffer.from(password)) }
-    }),
-  )
-  for (const { group, password: _, ...person } of credentials) {
-    const { email, passwordHash } = person
-    const whose = { ...person, administrator: group === null }
-    if ((await people.addEperson(whose, commandEvent('eperson.add'))) === 'exists')
-      await people.setPassword({ email }, passwordHash, commandEvent('eperson.password'))
-    if (group === null) continue
-    await people.addGroup(group, commandEvent('group.add'))
-    await people.join(group, person.email, commandEvent('group.join'))
+export type NoDemo = 'in use' | 'incomplete' | 'elsewhere' | 'stopped'
+
+/**
+ * Adds the demo, or what an earlier start that was killed had not added yet. Nobody has seen the passwords of that one,
+ * so epersons get new ones. Nothing that others have made in the store is changed (D4).
+ * @param isStopping true once the service has been told to end
+ */
+export async function createDemo(
+  storage: Storage,
+  place: FilesPlace,
+  isStopping = () => false,
+): Promise<Demo | NoDemo> {
+  const { repository } = storage
+  if (await isInUse(storage)) return 'in use'
+  const claim = await claimDemo(storage)
+  if (!claim) return 'elsewhere'
+  let isAdded = false
+  try {
+    // Another process may have added it before the claim.
+    if (await isInUse(storage)) return 'in use'
+    await repository.setDemo('begun')
+    const credentials = await Promise.all(
+      epersons.map(async person => {
+        const password = generatePassword()
+        return { ...person, password, passwordHash: await hashPassword(Buffer.from(password)) }
+      }),
+    )
+    const steps = [
+      ...credentials.flatMap(person => stepsFor(person, storage)),
+      ...stepsForEntities(storage),
+      ...stepsForItems(storage, place),
+    ]
+    for (const step of steps) {
+      if (isStopping()) return 'stopped'
+      if (!(await claim.isOurs())) return 'elsewhere'
+      if (await wasUsed(storage)) return 'incomplete'
+      await step()
+    }
+    isAdded = true
+    return {
+      introduction: told => introduction(credentials, told),
+      finish: async () => {
+        try {
+          if (await claim.isOurs()) await repository.setDemo('complete')
+        } finally {
+          await claim.release()
+        }
+      },
+    }
+  } finally {
+    if (!isAdded) await claim.release()
   }
-  await addDemoEntities(storage)
-  await addDemoItems(storage, place)
-  await repository.setDemo('complete')
-  return {
-    introduction: ({ store, withPasswords }) => {
-      const list = credentials.map(
-        ({ email, password, group }) =>
-          `  ${email.padEnd(20)}  ${withPasswords ? `${password}  ` : ''}${group ?? 'Administrator'}`,
-      )
-      const hint = withPasswords
-        ? '(shown only once)'
-        : `(\`${ownCommand()} eperson password <email>\` gives one a password that you know)`
-      return `
+}
+
+/** True if the store has the whole demo, of which people may have deleted some, or was in use without it. */
+async function isInUse(storage: Storage): Promise<boolean> {
+  const state = await storage.repository.demo()
+  if (state !== 'none') return state === 'complete'
+  return (await storage.people.listEpersons()).length > 0 || wasUsed(storage)
+}
+
+interface Credential {
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly group: string | null
+  readonly password: string
+  readonly passwordHash: string
+}
+
+function introduction(credentials: readonly Credential[], { store, withPasswords }: Told): string {
+  const list = credentials.map(
+    ({ email, password, group }) =>
+      `  ${email.padEnd(20)}  ${withPasswords ? `${password}  ` : ''}${group ?? 'Administrator'}`,
+  )
+  const hint = withPasswords
+    ? '(shown only once)'
+    : `(\`${ownCommand()} eperson password <email>\` gives one a password that you know)`
+  return `
 First start: ${store} now holds ${letters.toLocaleString('en')} demo letters that everybody may read, visits for those who are logged in, appraisals for Curators, five items with files, and these epersons ${hint}:
 
 ${list.join('\n')}
 
 README.md says what to try with curl.
 `
+}
+
+/** A part of the demo. If others have made something by the same name, it changes nothing. */
+type Step = () => Promise<unknown>
+
+function stepsFor({ group, password: _, ...person }: Credential, { people }: Storage): Step[] {
+  const { email, passwordHash } = person
+  let known: Credentials | undefined
+  return [
+    async () => {
+      known = await people.credentials(email)
+      if (known) return
+      await people.addEperson({ ...person, administrator: group === null }, demoEvent('eperson.add'))
     },
-  }
+    async () => {
+      if (known) await people.setPassword({ email }, passwordHash, demoEvent('eperson.password'), known)
+    },
+    ...(group === null
+      ? []
+      : [
+          () => people.addGroup(group, demoEvent('group.add')),
+          () => people.join(group, email, demoEvent('group.join')),
+        ]),
+  ]
 }
 
 /** Adds letters that everybody may read, and two small entities that show what access does. */
-async function addDemoEntities({ entities }: Storage): Promise<void> {
+function stepsForEntities({ entities }: Storage): Step[] {
   const relations = [{ fields: ['letter'], to: { entity: 'letters', fields: ['id'] } }]
   const all: readonly (Declared & { name: string; records: AsyncIterable<ReadRecord[]> })[] = [
     {
@@ -112,112 +182,20 @@ async function addDemoEntities({ entities }: Storage): Promise<void> {
       records: someAppraisals(60),
     },
   ]
-  for (const { name, records, ...declared } of all) {
-    const { read } = declared
-    // An import is whole or not there.
-    if (!(await entities.all()).has(name))
+  return all.map(({ name, records, read, ...declare }) => async () => {
+    // An import, with what is declared, is whole or not there.
+    if ((await entities.all()).has(name)) return
+    const event = demoEvent('entity.import')
+    try {
       await importRecords(
         records,
         entities,
-        { name, key: 'id', read, event: commandEvent('entity.import') },
+        { name, key: 'id', read, declare, replaces: null, event },
         () => {},
       )
-    const entity = (await entities.all()).get(name)
-    if (entity) await entities.declare(name, declared, entityTag(entity), commandEvent('entity.change'))
-  }
-}
-
-const names = [
-  'Abel',
-  'Bertha',
-  'Câmara',
-  'Dürer',
-  'Eliot',
-  'Frías',
-  'Gauß',
-  'Hölderlin',
-  'Ibsen',
-  'Järvi',
-  'Kovač',
-  'Łoś',
-  'Ørsted',
-  'Şahin',
-  'Zoë',
-]
-const places = [
-  'Aarhus',
-  'Basel',
-  'Coimbra',
-  'Dublin',
-  'Évora',
-  'Firenze',
-  'Göttingen',
-  'Kraków',
-  'Leiden',
-  'Örebro',
-  'Zürich',
-]
-const languages = ['de', 'en', 'fr', 'it', 'pt', null]
-
-const pick = <T>(list: readonly T[], seed: number): T => list[seed % list.length] as T
-
-/** Makes letters that are the same on every machine, spread evenly by a small multiplicative sequence. */
-async function* someLetters(count: number): AsyncIterable<ReadRecord[]> {
-  yield Array.from({ length: count }, (_, at) => {
-    const seed = Math.imul(at + 1, 2_654_435_761) >>> 8
-    const sender = pick(names, seed)
-    const recipient = pick(names, seed >>> 4)
-    const place = pick(places, seed >>> 8)
-    const year = 1780 + (seed % 140)
-    return {
-      line: at + 1,
-      record: {
-        id: at + 1,
-        shelfmark: `MS ${100 + (seed % 60)}/${at + 1}`,
-        title: `${sender} to ${recipient}, ${place}, ${year}`,
-        sender,
-        recipient,
-        place,
-        year: seed % 17 === 0 ? null : year,
-        pages: 1 + (seed % 12),
-        language: pick(languages, seed >>> 6),
-        digitised: seed % 3 === 0,
-        catalogued: new Date(Date.UTC(1998, 0, 1) + (seed % 9_000) * 86_400_000).toISOString(),
-        subjects: [pick(places, seed >>> 2), pick(names, seed >>> 10)],
-      },
-    }
-  })
-}
-
-async function* someVisits(count: number): AsyncIterable<ReadRecord[]> {
-  yield Array.from({ length: count }, (_, at) => {
-    const seed = Math.imul(at + 7, 2_654_435_761) >>> 8
-    return {
-      line: at + 1,
-      record: {
-        id: at + 1,
-        letter: 1 + (seed % letters),
-        reader: pick(names, seed >>> 5),
-        day: new Date(Date.UTC(2024, 0, 2) + (seed % 500) * 86_400_000).toISOString(),
-        minutes: 20 + (seed % 200),
-      },
-    }
-  })
-}
-
-async function* someAppraisals(count: number): AsyncIterable<ReadRecord[]> {
-  yield Array.from({ length: count }, (_, at) => {
-    const seed = Math.imul(at + 3, 2_654_435_761) >>> 8
-    return {
-      line: at + 1,
-      record: {
-        id: at + 1,
-        letter: 1 + (seed % letters),
-        value: 80 + (seed % 400) * 5,
-        currency: 'EUR',
-        condition: pick(['good', 'fair', 'poor'], seed >>> 4),
-        appraised: 2010 + (seed % 14),
-      },
+    } catch (error) {
+      // Others have made one by this name meanwhile, which the next step sees.
+      if (!(error instanceof VersionReplaced)) throw error
     }
   })
 }
@@ -237,9 +215,22 @@ const plan: readonly (readonly [title: string, author: string, readers: Readers]
 
 const identifierOf = (at: number) => `demo/${at + 1}`
 
-async function addDemoItems({ repository }: Storage, place: FilesPlace): Promise<void> {
-  // They are added together.
-  if ((await repository.knownItems(plan.map((_, at) => identifierOf(at)))).size > 0) return
+function stepsForItems({ repository }: Storage, place: FilesPlace): Step[] {
+  let items: readonly NewItem[] = []
+  return [
+    async () => {
+      // They are added together.
+      const known = await repository.knownItems(plan.map((_, at) => identifierOf(at)))
+      if (known.size === 0) items = await keepTranscriptions(repository, place)
+    },
+    async () => {
+      if (items.length > 0) await repository.putItems(items, demoEvent('item.add'))
+    },
+  ]
+}
+
+/** Keeps the files of the items, of which nothing shows before these are added. */
+async function keepTranscriptions(repository: Repository, place: FilesPlace): Promise<readonly NewItem[]> {
   const files = await openFiles(place, repository)
   await files.claim()
   const folder = makeTemporaryFolder('demo')
@@ -273,7 +264,7 @@ async function addDemoItems({ repository }: Storage, place: FilesPlace): Promise
         fingerprint: 'demo',
       })
     }
-    await repository.putItems(items, commandEvent('item.add'))
+    return items
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
-import { createTickets } from '../authn/tickets.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import { openFiles } from '../files/open-files.ts'
-import { isLocal } from '../http/same-machine.ts'
 import { MisconfiguredFiles, StoreUnavailable } from '../lib/errors.ts'
 import { holdFile } from '../lib/held-file.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
@@ -16,7 +14,6 @@ import { administratorGroup } from '../model/accounts.ts'
 import { ownLimits, phaseIn } from '../model/limits.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
-import type { Demo } from './demo.ts'
 import { Failure } from './failures.ts'
 import { ownCommand } from './given-path.ts'
 import { keepHouse } from './housekeeping.ts'
@@ -43,6 +40,7 @@ export function serveCommand(): Command {
       // The worker loads the service while this thread opens the store.
       const spawned = asked.workers > 1 ? [spawnWorker()] : []
       const storage = await openStore(asked, { create: true }, shared, announceLoss)
+      let closeService = async () => {}
       try {
         const fail = () => {
           // Closing the store may leave nothing that keeps the process alive until the end of this.
@@ -55,6 +53,9 @@ export function serveCommand(): Command {
         if (demo) setPhase('starting')
         const service = await listen(asked, { spawned, storage, shared, phase, fail })
         const { config } = service
+        closeService = async () => {
+          await Promise.all([service.close(), stopHousekeeping()])
+        }
         stopping.prepare({
           ...service,
           times: config.stop,
@@ -66,30 +67,28 @@ export function serveCommand(): Command {
           },
         })
         // The demo is added only once the service listens: a start that fails adds nothing to the store.
-        const created = demo ? await (await import('./demo.ts')).createDemo(storage, config.files) : undefined
+        const created = demo
+          ? await (await import('./demo.ts')).createDemo(storage, config.files, stopping.hasBegun)
+          : undefined
         if (stopping.hasBegun()) return
         setPhase('ready')
         announceReady(config, service.loops())
         if (served.others > 0) announceOthers(config)
-        if (demo) await inviteAdministrator(config, storage)
+        // A login would be a use of the store that another process is adding the demo to.
+        if (created && created !== 'elsewhere')
+          await (await import('./tell-demo.ts')).inviteAdministrator(config, storage)
         // Without it, the first questions only take longer.
         await storage.entities.prepare(manyRecords).catch(() => {})
         collectGarbageAfterStart()
         await announceStore(config, storage)
-        if (created) introduce(created, config)
-        else if (demo)
-          announce(
-            'info',
-            'The store was in use before, so nothing was added. For a new password of a demo eperson, run ' +
-              `\`${ownCommand()} eperson password reader@example.org\`.`,
-            { msg: 'the store was in use before: no demo was added' },
-          )
+        if (created) await (await import('./tell-demo.ts')).tellDemo(created, config)
         // A leftover of a restore is removed. If that fails, the next start tries again.
         const { clearAfterRestore } = await import('../admin/backup/place.ts')
         await clearAfterRestore(restorePlace(config)).catch(() => {})
       } catch (error) {
         // The end takes the store away from work that is still to be done.
         if (stopping.hasBegun()) return
+        await closeService()
         await storage.close()
         throw error
       }
@@ -191,21 +190,6 @@ function announceReady(
   })
 }
 
-/**
- * Prints a link that logs in as the demo's administrator once (L11). It is for a person who starts the demo on
- * their own machine, so it is printed on a terminal only.
- */
-async function inviteAdministrator(config: Config, { people, clock, identities }: Storage): Promise<void> {
-  const terminal = terminalOf()
-  if (!terminal.isTTY || !config.console || !isLocal(config)) return
-  const { administrator } = await import('./demo.ts')
-  const known = await people.credentials(administrator)
-  if (!known?.enabled) return
-  const { issueLoginLink } = await import('../authn/login.ts')
-  const link = await issueLoginLink(createTickets(identities, clock), config.baseUrl, known)
-  terminal.write(`To log in there as ${administrator}, once and within a minute, open ${link}\n`)
-}
-
 /** Announces each loss once, with advice (D5). */
 const announceLoss: ReportLoss = loss => {
   if (loss === null)
@@ -273,20 +257,4 @@ async function announceStore(config: Config, { isNew, people }: Storage): Promis
   announce('warn', `There is no administrator. To add one, run \`${command}\`.`, {
     msg: `there is no administrator; to add one, run \`${command}\``,
   })
-}
-
-/** The stream for what a person reads at the start. */
-const terminalOf = () => (process.stdout.isTTY ? process.stdout : process.stderr)
-
-/**
- * Prints the introduction, which is for a person, to standard error if the output is a log. Passwords are
- * shown on a terminal only: a program that starts a service is likely to keep the output (L10).
- */
-function introduce(demo: Demo, config: Config): void {
-  const stream = terminalOf()
-  const text = demo.introduction({
-    store: placeOf(config),
-    withPasswords: stream.isTTY,
-  })
-  stream.write(`${text}\n`)
 }

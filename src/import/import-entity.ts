@@ -101,7 +101,7 @@ export async function importFile(
 export const importRecords = (
   batches: AsyncIterable<readonly ReadRecord[]>,
   entities: Entities,
-  options: ImportOptions,
+  options: ImportOptions & Pick<NewEntity, 'replaces' | 'declare'>,
   progress: Progress,
 ): Promise<ImportReport> =>
   importStaged(staging => addAll(staging, batches, options), entities, options, progress)

@@ -59,4 +59,9 @@ export interface Identities {
   readTicket(id: string, now: number): Awaitable<string | undefined>
   /** Reads and removes a ticket that has not expired. Of all callers on all nodes, only one receives it. */
   takeTicket(id: string, now: number): Promise<string | undefined>
+  /**
+   * Replaces the content of a ticket, and the time at which it expires, even if it has expired.
+   * @returns false if there is no such ticket with the content `before`
+   */
+  replaceTicket(id: string, before: string, content: string, expires: number): Promise<boolean>
 }

@@ -124,6 +124,10 @@ export const identities = {
       const sql = 'DELETE FROM ticket WHERE id = $1 AND expires > $2 RETURNING content'
       return (yield* row<{ content: string }>(sql, id, now))?.content
     },
+    *replaceTicket(id, before, content, expires) {
+      const sql = 'UPDATE ticket SET content = $3, expires = $4 WHERE id = $1 AND content = $2'
+      return (yield* run(sql, id, before, content, expires)) === 1
+    },
   },
 } satisfies StatementsOf<Omit<Identities, 'begin'>>
 

@@ -1,0 +1,57 @@
+import { type Hold, keepHold } from '../lib/hold.ts'
+import { hasEnded, ownProcessId } from '../lib/process-ids.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { Storage } from '../storage/storage.ts'
+import { commandEvent } from './store.ts'
+
+/** Tells the events of the demo from those of other commands. */
+const reason = 'demo'
+
+/** Makes the audit event of a change that adds the demo. */
+export const demoEvent = (event: AuditEvent['event']): AuditEvent => ({ ...commandEvent(event), reason })
+
+/**
+ * True if anything but the demo was ever changed in the store, or if it has forgotten some of its events. What was
+ * refused has changed nothing.
+ */
+export const wasUsed = ({ trail }: Pick<Storage, 'trail'>): Promise<boolean> =>
+  trail.read(async ({ checkpoints, events }) => {
+    for await (const { kind } of checkpoints()) if (kind === 'prune') return true
+    for await (const event of events({ since: null, until: null })) {
+      // Who acts on behalf of another gives a reason as well.
+      const isOfDemo = event.reason === reason && event.actor === null && event.method === null
+      if (event.outcome === 'success' && !isOfDemo) return true
+    }
+    return false
+  })
+
+const ticket = 'demo'
+/** Time in ms after which a silent process counts as ended, if it was on another machine. */
+const silence = 60_000
+
+/**
+ * Claims the demo for this process: two that add it would replace each other's passwords.
+ * @returns undefined if another process has claimed it and may be alive
+ */
+export async function claimDemo({
+  identities,
+  clock,
+}: Pick<Storage, 'identities' | 'clock'>): Promise<Hold | undefined> {
+  const own = ownProcessId()
+  const expires = () => clock.now() + silence
+  if (!(await identities.keepTicket(ticket, own, expires(), clock.certain()))) {
+    // One that has expired may still be there.
+    const owner = (await identities.readTicket(ticket, 0)) ?? ''
+    const isSilent = (await identities.readTicket(ticket, clock.now())) === undefined
+    if (!isSilent && !hasEnded(owner)) return undefined
+    if (!(await identities.replaceTicket(ticket, owner, own, expires()))) return undefined
+  }
+  return keepHold({ silence }, 0, {
+    beat: async () => ({
+      isOurs: await identities.replaceTicket(ticket, own, own, expires()),
+      isWanted: false,
+    }),
+    // No process has this name, so the next one needn't wait.
+    remove: () => identities.replaceTicket(ticket, own, '', expires()),
+  })
+}
