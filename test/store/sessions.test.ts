@@ -297,6 +297,9 @@ test('X6 a ticket is good for one use until it expires', async ({ identities }) 
   assert.equal(await identities.keepTicket(id, 'other', now + 1_000, now), false)
   assert.equal(await identities.readTicket(id, now), 'content')
   assert.equal(await identities.readTicket(id, now + 1_000), undefined)
+  assert.equal(await identities.replaceTicket(id, 'other', 'content', now + 1_000), false)
+  assert.equal(await identities.replaceTicket(id, 'content', 'other', now + 1_000), true)
+  assert.equal(await identities.replaceTicket(id, 'other', 'content', now + 1_000), true)
   const taken = await Promise.all([1, 2, 3].map(() => identities.takeTicket(id, now)))
   assert.deepEqual(
     taken.filter(content => content !== undefined),
