@@ -67,6 +67,7 @@ function evidenceInWords({
   texts = [],
   moreTexts = 0,
   offers = [],
+  currency,
 }: PreviewField) {
   if (!kinds) return []
   const found = kinds.map(({ kind, count, line, example, quoted }, at) => {
@@ -80,7 +81,8 @@ function evidenceInWords({
       : `${counted} (first on line ${line}: ${printable(example)}${more > 0 ? `, and ${more} others` : ''})`
   })
   const repairs = offers.map(
-    offer => ` The recipe ${JSON.stringify({ fields: { [from]: offer } })} would read it otherwise.`,
+    offer =>
+      ` The recipe ${JSON.stringify({ fields: { [from]: offer } })} would read it otherwise${currency === undefined ? '' : `, without the sign ${currency}`}.`,
   )
   return [`${printable(name)} is ${type}; ${found.join('; ')}.${repairs.join('')}`]
 }
@@ -185,11 +187,14 @@ const looksOf = (fields: readonly (Field & Findings)[]): string[] =>
     return names.length === 0 ? [] : [`${named}: text that looks like ${what}; ${become}.`]
   })
 
+/** The option of a whole file reads digits, points and commas. */
+const named = ', and `--type <field>=number` beside it those with spaces, apostrophes, parentheses or signs'
+
 const looksInWords: Readonly<Record<Looks, readonly [what: string, become: string]>> = {
-  'decimal-comma': ['numbers with decimal commas', '`--decimal-comma` would make it numbers'],
+  'decimal-comma': ['numbers with decimal commas', `\`--decimal-comma\` would make it numbers${named}`],
   'decimal-point': [
     'numbers such as 1,234.5, 1 234, $5.00 or (5)',
-    '`--decimal-point` would make it numbers, (5) negative and without the sign of a currency',
+    `\`--decimal-point\` would make it numbers${named}, (5) negative and without the sign of a currency`,
   ],
   'decimal-comma-or-point': [
     'numbers with decimal commas or with commas between thousands',

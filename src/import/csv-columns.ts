@@ -7,15 +7,14 @@ import { ImportError, shown } from './import-error.ts'
 import { isTooDeep, maxDepth } from './json-lines.ts'
 import {
   fromDayFirst,
-  fromDecimalComma,
-  fromDecimalPoint,
+  fromPlain,
   isDayFirst,
   isSurelyDayFirst,
   type Looks,
   localNumber,
 } from './local-forms.ts'
 import type { ReadingOptions } from './reading-options.ts'
-import type { Shape } from './shapes.ts'
+import { localReader, type Shape } from './shapes.ts'
 
 /** A column of a table, with what its cells have in common. */
 export interface Column {
@@ -32,6 +31,8 @@ export interface Column {
   hasPoints: boolean
   /** True if one of these numbers is another one with a decimal comma than with a decimal point. */
   isEither: boolean
+  /** True while these numbers have no parentheses, currencies, spaces and apostrophes, which only a field asks for. */
+  isPlain: boolean
   /** The sign of a currency that was met; columns with several are no numbers. */
   currency: string
   /** True while all values are dates with the day first. */
@@ -62,7 +63,7 @@ export function readHeader(
     const shape = shapes?.(name)
     return {
       ...{ name, shape, declared: false, kind: 'unknown' },
-      ...{ hasCommas: true, hasPoints: true, isEither: false, currency: '' },
+      ...{ hasCommas: true, hasPoints: true, isEither: false, isPlain: true, currency: '' },
       ...{ hasDays: true, isSure: false },
     }
   })
@@ -112,11 +113,12 @@ export function narrow(column: Column | undefined, cell: string): void {
 }
 
 function narrowNumber(column: Column, cell: string): void {
-  const { comma, point, currency } = localNumber(cell)
+  const { comma, point, currency, isPlain } = localNumber(cell)
   const isOneCurrency = column.currency === '' || currency === '' || column.currency === currency
   column.hasCommas &&= isOneCurrency && comma !== undefined
   column.hasPoints &&= isOneCurrency && point !== undefined
   column.isEither ||= comma !== point
+  column.isPlain &&= isPlain
   column.currency ||= currency
 }
 
@@ -125,10 +127,20 @@ export function looksOf(
   { decimalComma = false, decimalPoint = false, dayFirst }: ReadingOptions,
 ): ReadonlyMap<string, Looks> {
   const found = new Map<string, Looks>()
-  for (const { kind, declared, hasCommas, hasPoints, isEither, hasDays, isSure, ...column } of columns)
+  for (const {
+    kind,
+    declared,
+    hasCommas,
+    hasPoints,
+    isEither,
+    isPlain,
+    hasDays,
+    isSure,
+    ...column
+  } of columns)
     if (kind === 'text' && !declared)
-      if ((hasCommas && !decimalComma) || (hasPoints && !decimalPoint)) {
-        const isRead = (hasCommas && decimalComma) || (hasPoints && decimalPoint)
+      if (hasCommas || hasPoints) {
+        const isRead = isPlain && ((hasCommas && decimalComma) || (hasPoints && decimalPoint))
         const either = isEither ? 'decimal-comma-or-point' : 'decimal-point'
         const looks = hasCommas && hasPoints ? either : hasCommas ? 'decimal-comma' : 'decimal-point'
         if (!isRead) found.set(fieldOf(column), looks)
@@ -152,7 +164,7 @@ function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
  * text, and is refused later.
  */
 export function converterOf(
-  { name, shape, kind, declared, hasCommas, hasPoints, hasDays }: Column,
+  { name, shape, kind, declared, hasCommas, hasPoints, isPlain, hasDays }: Column,
   { decimalComma, decimalPoint, dayFirst }: ReadingOptions,
   refuse: (error: ImportError) => void,
 ): (cell: string, line: number) => unknown {
@@ -162,13 +174,19 @@ export function converterOf(
     return (cell, line) => convert(cell, line, refuse)
   if (declared && kind === 'json') return (cell, line) => parseCell(name, cell, line, refuse)
   if (kind === 'boolean') return cell => /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
-  const local = decimalComma ? fromDecimalComma : decimalPoint ? fromDecimalPoint : undefined
-  if (local && declared && (kind === 'number' || kind === 'integer'))
-    return cell => local(cell) ?? (isJsonNumber(cell) ? numberWritten(cell) : cell)
-  if (local && !declared && (decimalComma ? hasCommas : hasPoints)) {
+  const style = decimalComma ? 'comma' : decimalPoint ? 'point' : undefined
+  if (style && declared && (kind === 'number' || kind === 'integer')) {
+    const read = localReader(name, style)
+    const isNamed = shape?.type === 'number' || shape?.type === 'integer'
+    return (cell, line) => {
+      const value = isNamed ? read(cell, line, refuse) : fromPlain(cell, style)
+      return typeof value === 'string' && isJsonNumber(value) ? numberWritten(value) : value
+    }
+  }
+  if (style && !declared && isPlain && (decimalComma ? hasCommas : hasPoints)) {
     // If no value has a comma, a point may be a decimal point or separate thousands.
     if (decimalComma && kind === 'number') return cell => cell
-    if (kind === 'text') return cell => local(cell) ?? cell
+    if (kind === 'text') return cell => fromPlain(cell, style)
   }
   if (kind === 'integer' || kind === 'number')
     return declared ? cell => (isJsonNumber(cell) ? numberWritten(cell) : cell) : numberWritten

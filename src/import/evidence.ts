@@ -39,6 +39,8 @@ export interface Evidence {
   readonly moreTexts: number
   /** Changes to the recipe of the field, the likeliest first. */
   readonly offers: readonly FieldRecipe[]
+  /** The sign of a currency that numbers would lose. */
+  readonly currency?: string
 }
 
 /** Maximum number of different texts that are counted separately, and of those that are told. */
@@ -59,6 +61,11 @@ interface Tally {
   readonly quoted: Map<ValueKind, Counted>
   readonly texts: Map<string, { count: number; line: number }>
   readonly separated: Map<string, number>
+  /** Signs of currencies. */
+  readonly currencies: Set<string>
+  /** True if a text such as `1.5` is a number only with a decimal point, and if one such as `1.500` is another without. */
+  isPoint: boolean
+  isOther: boolean
   more: number
   total: number
 }
@@ -85,7 +92,7 @@ export function evidenceOf(
   if (isDeclared ? type === 'text' || type === 'json' : type !== 'text' && type !== 'json') return undefined
   const tally: Tally = {
     ...{ kinds: new Map(), quoted: new Map(), texts: new Map(), separated: new Map() },
-    ...{ more: 0, total: 0 },
+    ...{ currencies: new Set<string>(), isPoint: false, isOther: false, more: 0, total: 0 },
   }
   for (const batch of batches) {
     const index = batch.indexes.get(place)
@@ -103,6 +110,7 @@ export function evidenceOf(
   const offers = offersFor(tally, type === 'json')
   if (offers.length === 0 && (isDeclared || kinds.length < 2)) return undefined
   const isMinor = !isText(tally)
+  const [currency] = tally.currencies
   const texts = isMinor ? [...tally.texts].map(([text, found]) => ({ text, ...found })).toSorted(byCount) : []
   const told = texts.slice(0, maxTold)
   return {
@@ -110,6 +118,7 @@ export function evidenceOf(
     texts: told.map(one => ({ ...one, text: cut(one.text) })),
     moreTexts: isMinor ? tally.more + texts.length - told.length : 0,
     offers,
+    ...(currency !== undefined && offers.some(isLocal) && { currency }),
   }
 }
 
@@ -142,9 +151,25 @@ function count(tally: Tally, batch: StagedBatch, run: Run): void {
     add(tally.kinds, kind, { times, first, text })
     if (cursor.key[0] === kindMarks.text && literals.has(kind))
       addQuoted(tally.quoted, kind, { times, first, text })
+    if (cursor.key[0] === kindMarks.text) noteStyle(tally, kind, text)
     if (kind === 'text') countText(tally, text, times, () => lineOf(batch, first))
   }
 }
+
+function noteStyle(tally: Tally, kind: ValueKind, text: string): void {
+  if (!ofNumbers.has(kind) && kind !== 'number') return
+  const { comma, currency } = localNumber(text)
+  if (currency !== '') tally.currencies.add(currency)
+  if (kind !== 'number') return
+  if (comma === undefined) tally.isPoint = true
+  else tally.isOther = true
+}
+
+/** Kinds of numbers in local forms. */
+const ofNumbers: ReadonlySet<ValueKind> = new Set([
+  ...(['decimal-comma', 'decimal-point', 'decimal-comma-or-point', 'grouped'] as const),
+])
+const isLocal = ({ read }: FieldRecipe): boolean => read === 'decimal-comma' || read === 'decimal-point'
 
 /** Kinds of values that JSON writes without quotation marks. */
 const literals: ReadonlySet<ValueKind> = new Set(['integer', 'number', 'boolean'])
@@ -245,7 +270,11 @@ function offersFor(tally: Tally, isMixed: boolean): readonly FieldRecipe[] {
     return own + others === total && own >= familyShare * total
   })
   const isQuoted = family?.kinds.some(kind => quoted.has(kind))
-  const ways = (isQuoted && family?.quoted ? [family.quoted] : family?.ways) ?? []
+  const wanted = (isQuoted && family?.quoted ? [family.quoted] : family?.ways) ?? []
+  // Numbers don't tell dollars from euros, and one column isn't read in two ways.
+  const isMerged = tally.currencies.size > 1
+  const isTorn = tally.isPoint && tally.isOther
+  const ways = wanted.filter(way => !(isMerged && isLocal(way)) && !(isTorn && way.read === 'decimal-comma'))
   if (isKnown && (others > 0 || ways.some(({ read }) => read !== undefined)) && ways.length > 0)
     return ways.map(way => ({ ...way, ...(others > 0 && { empty: [...texts.keys()] }) }))
   const [separator, times] = [...separated].toSorted((one, other) => other[1] - one[1])[0] ?? []

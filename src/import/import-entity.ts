@@ -157,6 +157,8 @@ export async function importStaged(
     sorted(0)
     const staged = await staging.finish(sorted)
     sorted(1)
+    // The next file is read as this one, whatever quotes it has.
+    const quoting = staging.notes.has('quotes-are-text') && ({ quote: 'none' } as const)
     const written = (share: number) => {
       signal?.throwIfAborted()
       isWritten = share === 1
@@ -199,7 +201,7 @@ export async function importStaged(
         ...(relies && { relies }),
         ...(declare && { declare }),
         ...(uses !== undefined && { uses }),
-        ...(recipe !== undefined && { recipe }),
+        ...(recipe !== undefined && { recipe: recipe && { ...recipe, ...quoting } }),
       },
       // The records are compared again if the entity changes before they are published.
       recordsWith(written, staged, replaces !== undefined || replace),

@@ -28,6 +28,8 @@ interface LocalNumber {
   readonly point: string | undefined
   /** The sign of a currency; the empty string: none. */
   readonly currency: string
+  /** True for digits, points, commas and a minus sign alone, which are read wherever a file asks for local numbers. */
+  readonly isPlain: boolean
 }
 
 /** Reads a number in both forms, keeping all its digits. */
@@ -42,16 +44,17 @@ export function localNumber(text: string): LocalNumber {
     const plain = `${whole.replace(/\D/g, '')}${decimals === undefined ? '' : `.${decimals}`}`
     return signs > 0 ? `-${plain}` : plain
   }
-  return { comma: read('decimal-comma'), point: read('decimal-point'), currency: before ?? behind ?? '' }
+  return {
+    ...{ comma: read('decimal-comma'), point: read('decimal-point') },
+    ...{ currency: before ?? behind ?? '', isPlain: /^-?[\d.,]+$/.test(text) },
+  }
 }
 
-const numberIn = (json: string | undefined): unknown => (json === undefined ? undefined : numberWritten(json))
-
-/** @returns undefined if the text is not such a number */
-export const fromDecimalComma = (text: string): unknown => numberIn(localNumber(text).comma)
-
-/** @returns undefined if the text is not such a number */
-export const fromDecimalPoint = (text: string): unknown => numberIn(localNumber(text).point)
+/** Reads plain numbers only. @returns the unchanged text if it is not such a number */
+export const fromPlain = (text: string, style: 'comma' | 'point'): unknown => {
+  const { isPlain, [style]: number } = localNumber(text)
+  return isPlain && number !== undefined ? numberWritten(number) : text
+}
 
 const dayFirst = /^(0?[1-9]|[12]\d|3[01])([./-])(0?[1-9]|1[0-2])\2(\d{4})$/
 

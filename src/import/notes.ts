@@ -8,7 +8,7 @@ export const rowNumber = '_row'
 
 export const noteKinds = [
   ...(['quotes-are-text', 'rows-in-quotes', 'short-rows', 'rows-numbered'] as const),
-  ...(['no-time', 'no-zone', 'milliseconds'] as const),
+  ...(['no-time', 'no-zone'] as const),
 ] as const
 
 /** Something that was assumed about a file and that its user should know. */
@@ -38,16 +38,25 @@ export class Notes {
     this.#all.set(name, { ...first, count: note.count + (known?.count ?? 0) })
   }
 
-  /** Returns the first notes, and forgets all. */
-  take(): readonly Note[] {
-    const all = [...this.#all.values()].slice(0, maxNotes)
+  has(kind: Note['kind']): boolean {
+    return this.#all.has(`${kind} null`)
+  }
+
+  /** Returns all notes, to add them to others, and forgets them. */
+  takeAll(): readonly Note[] {
+    const all = [...this.#all.values()]
     this.#all.clear()
     return all
   }
 
+  /** Returns the first notes. */
+  first(): readonly Note[] {
+    return [...this.#all.values()].slice(0, maxNotes)
+  }
+
   /** Returns the notes as a member of a report; no member if there are none. */
   found(): { readonly notes?: readonly Note[] } {
-    const notes = this.take()
+    const notes = this.first()
     return notes.length === 0 ? {} : { notes }
   }
 }
@@ -60,7 +69,7 @@ export function noteInWords({ kind, field, count, line, example = '' }: Note): s
   const are = count === 1 ? 'is' : 'are'
   switch (kind) {
     case 'quotes-are-text':
-      return `Line ${line}: as a quoted cell, this would take in the rows that follow, so double quotes are text here; \`--quote double\` would read them as quotes.`
+      return `Line ${line}: as a quoted cell, this would take in the rows that follow, so double quotes are text here. Another file is looked at anew: \`--quote none\` or a recipe with \`"quote": "none"\` reads all alike, and \`--quote double\` reads quotes.`
     case 'rows-in-quotes':
       return `Line ${line}: a quoted cell holds a line break and what separates cells; if these are rows of their own, \`--quote none\` reads them so.`
     case 'short-rows':
@@ -71,7 +80,5 @@ export function noteInWords({ kind, field, count, line, example = '' }: Note): s
       return `${values()} ${have} no time of day and ${are} taken as the first instant, in UTC.`
     case 'no-zone':
       return `${values()} ${have} no time zone and ${are} taken as UTC.`
-    case 'milliseconds':
-      return `${values()} ${are} taken as milliseconds since 1970.`
   }
 }

@@ -15,7 +15,7 @@ import { type Effect, effectOf, type Loss } from './loss.ts'
 import { type Note, Notes, noteInWords } from './notes.ts'
 import { readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type Seen, withLooks } from './reading-options.ts'
-import { importedEntity, refuseNumbered } from './revise-entity.ts'
+import { importedEntity } from './revise-entity.ts'
 import { declaredBy } from './shapes.ts'
 import { type Format, type GivenFile, openSource, type Source, unlessWrapped } from './source.ts'
 import { createStaging } from './staging.ts'
@@ -175,7 +175,6 @@ async function ofChanges(
   progress: Progress,
 ): Promise<Found> {
   const entity = await importedEntity(entities, { name, key })
-  refuseNumbered(entity)
   let records = 0
   const notes = new Notes()
   let differences: Differences | undefined
@@ -203,7 +202,7 @@ async function ofChanges(
   }
 }
 
-const withMessages = (notes: Notes) => notes.take().map(note => ({ ...note, message: noteInWords(note) }))
+const withMessages = (notes: Notes) => notes.first().map(note => ({ ...note, message: noteInWords(note) }))
 
 type WhatIsWrong = Pick<Preview, 'faults' | 'moreFaults'>
 

@@ -4,7 +4,7 @@ import type { FieldType } from '../model/entities.ts'
 import { type FieldRecipe, typeOfWay, type Way } from '../model/recipes.ts'
 import { ImportError, shown } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
-import { fromDayFirst, fromDecimalComma, fromDecimalPoint, isDayFirst } from './local-forms.ts'
+import { fromDayFirst, isDayFirst, localNumber } from './local-forms.ts'
 import type { ReadingOptions } from './reading-options.ts'
 
 /** The shape that a recipe gives the values of a field of the file. */
@@ -61,9 +61,8 @@ function shapeOf(name: string, field: FieldRecipe, everywhere: readonly string[]
 function converterOf(name: string, read: Way | undefined, separator: string): Shape['convert'] {
   if (read === 'list') return text => listIn(text, separator)
   // A text that is no number is refused later, since the field is declared as one.
-  const local =
-    read === 'decimal-comma' ? fromDecimalComma : read === 'decimal-point' ? fromDecimalPoint : undefined
-  if (local) return text => local(text) ?? (isJsonNumber(text) ? numberWritten(text) : text)
+  if (read === 'decimal-comma') return localReader(name, 'comma')
+  if (read === 'decimal-point') return localReader(name, 'point')
   if (read !== 'day-first') return undefined
   return (text, line, refuse) => {
     if (!isDayFirst(text) && !/^\d{4}-\d\d-\d\d$/.test(text))
@@ -74,6 +73,24 @@ function converterOf(name: string, read: Way | undefined, separator: string): Sh
         ),
       )
     return fromDayFirst(text)
+  }
+}
+
+/** Returns a function that reads the numbers of a field in all local forms. Of currencies, it takes one. */
+export function localReader(name: string, style: 'comma' | 'point'): NonNullable<Shape['convert']> {
+  let known = ''
+  return (text, line, refuse) => {
+    const { currency, [style]: number } = localNumber(text)
+    if (number === undefined) return isJsonNumber(text) ? numberWritten(text) : text
+    known ||= currency
+    if (currency !== '' && currency !== known)
+      refuse(
+        new ImportError(
+          `line ${line}: the field ${shown(name)} has amounts in ${known} and the value ${shown(text)}, and numbers don't tell currencies apart; read it as text, or give each currency a column`,
+          { field: name },
+        ),
+      )
+    return numberWritten(number)
   }
 }
 

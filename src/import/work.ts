@@ -34,9 +34,10 @@ export function createWork(
   let faults = new Faults()
   const refuse = (error: ImportError) => faults.add(error)
   const encoder = new Encoder(spool, types, refuse, constraints)
-  const shaped = shapeOfRecords(shaping)
   return {
     encode(piece: Piece): Encoded {
+      // A shape remembers currencies, and its faults must not depend on which thread reads a piece.
+      const shaped = shapeOfRecords(shaping)
       const batches: Batch[] = []
       const take = (batch: Batch | undefined) => {
         if (batch) batches.push(batch)
@@ -178,7 +179,7 @@ export class Encoder {
       json: spool.append(json),
       jsonBytes: json.length,
       lines: spool.append(Uint32Array.from(this.#lines)),
-      notes: this.#notes.take(),
+      notes: this.#notes.takeAll(),
       fields: this.#columns.map(({ name, line, kinds, hasLists, filled, hasForms, styles }) => ({
         name,
         line,

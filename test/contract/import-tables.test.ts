@@ -218,7 +218,7 @@ testOn('sqlite', 'D1 D2 the command takes the options, and says what it took', a
   assert.equal(code, 0)
   assert.match(
     stdout,
-    /^n: text that looks like numbers with decimal commas; `--decimal-comma` would make it numbers\.$/m,
+    /^n: text that looks like numbers with decimal commas; `--decimal-comma` would make it numbers, and `--type <field>=number` beside it /m,
   )
   assert.match(stdout, /^Cells are separated by a semicolon; .*\nThe file is windows-1252\.$/m)
   const done = await carrel(

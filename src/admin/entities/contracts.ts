@@ -295,6 +295,9 @@ const Preview = named('ImportPreview', {
       offers: Type.Optional(
         Type.Array(FieldRecipe, { description: 'Changes of its recipe that would give it another type.' }),
       ),
+      currency: Type.Optional(
+        Type.String({ description: 'The sign of a currency that the offered numbers would lose.' }),
+      ),
     }),
   ),
   sample: Type.Array(Type.Record(text, Json)),

@@ -33,7 +33,7 @@ export function Look({ preview, wanted, isOld, onChange }: Parts): JSX.Element {
             {faults.map(({ line, message, alike }) => (
               <li key={`${line} ${message}`}>
                 {line !== null && <strong>{a('import.line', { line: formatNumber(line) })} </strong>}
-                <bdi>{message}</bdi>
+                <bdi lang="en">{message}</bdi>
                 {alike &&
                   ` ${a('import.alike', { n: alike.count, lines: alike.lines.map(formatNumber).join(' · ') })}`}
               </li>
@@ -68,7 +68,7 @@ export function Look({ preview, wanted, isOld, onChange }: Parts): JSX.Element {
           <ul>
             {notes.map(({ message }) => (
               <li key={message}>
-                <bdi>{message}</bdi>
+                <bdi lang="en">{message}</bdi>
               </li>
             ))}
           </ul>
