@@ -9,7 +9,7 @@ import { openTable } from './csv.ts'
 import { asImportError, type Faults } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
-import type { Notes } from './notes.ts'
+import { type Notes, rowNumber } from './notes.ts'
 import { FileChanged } from './open-file.ts'
 import type { ReadingOptions } from './reading-options.ts'
 import { shapeOfRecords } from './shapes.ts'
@@ -35,6 +35,8 @@ export interface Change extends ReadRecord {
  */
 const maxChanges = 100_000
 const maxBytes = 64 * 1024 * 1024
+/** Maximum number of cells that are missing in rows and taken as empty. */
+const maxFilled = 2_000_000
 
 /**
  * Reads a file of changes.
@@ -68,10 +70,14 @@ export async function readChanges(
   const changes: ReadRecord[] = []
   const refuse = (error: ImportError) => faults.add(error)
   const times = entity.fields.filter(({ type }) => type === 'date-time').map(({ name }) => name)
+  const isByRow = [entity.key].flat().includes(rowNumber)
+  // Rows of a file of changes are others than those that were numbered.
+  const key = [entity.key].flat().filter(name => name !== rowNumber)
   const add = (records: Iterable<ReadRecord>, shaped = shapeOfRecords({})) => {
     signal?.throwIfAborted()
     for (const one of records) {
       const { line, record } = shaped ? shaped(one, refuse) : one
+      if (isByRow && !Object.hasOwn(record, rowNumber)) throw unnumbered(entity)
       for (const name of times) completeTime(record, name, line, notes)
       changes.push({ line, record })
       if (changes.length > maxChanges) throw tooMany()
@@ -79,7 +85,7 @@ export async function readChanges(
   }
   const read = async () => {
     if (source.format === 'csv') {
-      const table = await openTable(source, [entity.key].flat(), reading, notes)
+      const table = await openTable(source, key, reading, notes, maxFilled)
       // Cells of known fields get the types that the entity has for them.
       const types = new Map(entity.fields.map(({ name, type }) => [name, type]))
       for await (const records of table.records(types, faults, progress)) add(records)
@@ -101,6 +107,11 @@ export async function readChanges(
   }
   return changes
 }
+
+const unnumbered = ({ name }: RecordEntity) =>
+  new ImportError(
+    `the key of ${name} is ${rowNumber}, and this file has no such field, so it can't name records: write their numbers there, or import all records again, without --update or --delete`,
+  )
 
 /**
  * Limits the size of a source. Bytes are counted as they are read, because a record that is not yet

@@ -168,10 +168,11 @@ function doubleKey(key: readonly RankedKeyField[], { first, again }: Double, rec
     )
   }
   const where = line === lineAgain ? 'earlier on this line' : `as on line ${line}`
+  const isOwn = key.some(({ field }) => field.name === rowNumber)
   return only && key.length === 1
     ? new ImportError(
-        `line ${lineAgain}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own${numbering.advice}`,
-        { field: only.field.name, repair: numbering.repair },
+        `line ${lineAgain}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own${isOwn ? '' : numbering.advice}`,
+        { field: only.field.name, ...(!isOwn && { repair: numbering.repair }) },
       )
     : new ImportError(
         `line ${lineAgain}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own${numbering.advice}`,

@@ -22,14 +22,40 @@ export const closedEarly = (line: number, end: number, delimiter: Delimiter): Im
     delimiter,
   )
 
-/** Returns the error for a row that isn't as long as the header. */
+interface Reading {
+  readonly delimiter: Delimiter
+  readonly quote?: Quoting | undefined
+}
+
+/**
+ * True if a row that is too short has as many cells as the header if quotes are text, in a table that often knows
+ * no quoting.
+ * @param split number of cells that the row has if quotes are text; undefined: it has none
+ */
+export const mayBeText = (
+  { delimiter, quote }: Reading,
+  columns: number,
+  split: number | undefined,
+): boolean => quote === undefined && seldomQuoted.includes(delimiter) && split === columns
+
+/** Returns the error for a row that isn't as long as the header. @param split as of `mayBeText` */
 export function unevenRow(
   { line, cells }: { readonly line: number; readonly cells: readonly string[] },
   columns: number,
-  { delimiter, quote }: { readonly delimiter: Delimiter; readonly quote?: Quoting | undefined },
+  { delimiter, quote }: Reading,
+  split?: number,
 ): ImportError {
   const name = nameOf(delimiter)
   const differ = `line ${line}: the row and the header differ in length: ${cells.length} and ${columns} cells`
+  if (mayBeText({ delimiter, quote }, columns, split))
+    return new ImportError(
+      `${differ}; a cell in double quotes has a ${name}, and if quotes are text in this file, --quote none reads it`,
+      { repair: { quote: 'none' } },
+    )
+  if (cells.length < columns && split !== undefined && split > cells.length)
+    return new ImportError(
+      `${differ}; cells are missing at the end of the row, or a cell in double quotes ends too late: write them, or correct the quotes`,
+    )
   if (cells.length < columns)
     return new ImportError(
       `${differ}; cells are missing at the end of the row: write them, or take them as empty with --short-rows`,

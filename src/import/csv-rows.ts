@@ -1,6 +1,5 @@
-import type { Quoting } from '../model/recipes.ts'
-import { closedEarly, quotingFault, unevenRow } from './csv-faults.ts'
-import type { Delimiter } from './delimiters.ts'
+import { closedEarly, mayBeText, quotingFault, unevenRow } from './csv-faults.ts'
+import { isLong, lineBreaksIn, type Reading, type Row } from './csv-text.ts'
 import { ImportError } from './import-error.ts'
 import { maxLineBytes, NotUtf8, utf8Text } from './utf8.ts'
 
@@ -9,25 +8,6 @@ import { maxLineBytes, NotUtf8, utf8Text } from './utf8.ts'
  * as the delimiter after it.
  */
 const maxCells = 100_000
-
-export interface Reading {
-  readonly delimiter: Delimiter
-  /** Undefined: double quotes. */
-  readonly quote?: Quoting | undefined
-  /** True if rows may have more or fewer cells than the first, and blanks around quoted cells are ignored. */
-  readonly lenient?: boolean
-  /** True if the user can't name another encoding, and has to convert the file. */
-  readonly isUtf8?: boolean
-  /** Called for each row whose length differs from that of the first. Such rows are left out. */
-  readonly refuse?: (error: ImportError) => void
-  /** Called for each row that lacks cells at its end, which is then taken as it is; undefined: it is refused. */
-  readonly short?: (line: number, missing: number) => void
-  /**
-   * Called for each row with a quoted cell that holds a delimiter and a line break.
-   * @param isEven true if each of its lines would be a row if quotes were text
-   */
-  readonly enclosed?: (line: number, isEven: boolean) => unknown
-}
 
 /**
  * Iterates over the rows of a table. LF, CRLF and CR end a row anywhere outside quotes, and count as
@@ -159,6 +139,10 @@ class RowReader {
       let breaks = 0
       let isBlank = true
       let isEnclosed = false
+      let isQuoted = false
+      let isProven = false
+      /** True if a quoted cell holds a delimiter or a line break. */
+      let holds = false
       for (;;) {
         let cell: string
         let from = at
@@ -177,10 +161,14 @@ class RowReader {
             break rows
           }
           cell = text.slice(from + 1, close)
+          isQuoted = true
+          isProven ||= isDoubled
           if (isDoubled) cell = cell.replaceAll('""', '"')
           const inside = lineBreaksIn(text, from + 1, close)
           breaks += inside
-          isEnclosed ||= inside > 0 && cell.includes(this.#reading.delimiter)
+          const hasDelimiter = cell.includes(this.#reading.delimiter)
+          isEnclosed ||= inside > 0 && hasDelimiter
+          holds ||= inside > 0 || hasDelimiter
           at = close + 1
           if (lenient) while (at < end && this.#isBlank(text, at)) at++
           if (at < end && !this.#endsCell(text.charCodeAt(at)))
@@ -213,9 +201,14 @@ class RowReader {
         if (text.charCodeAt(at) !== delimiter || at >= end) break
         at++
       }
-      if (isEnclosed) this.#reading.enclosed?.(line, this.#isEven(text.slice(start, at), cells.length))
+      const row = text.slice(start, at)
+      if (isEnclosed) this.#reading.enclosed?.(line, this.#isEven(row, cells.length))
+      if (isQuoted && this.#reading.proven && cells.length === (this.#columns ?? cells.length)) {
+        if (this.#columns === undefined) isProven ||= breaks === 0
+        if (isProven || (holds && !this.#isEven(row, cells.length))) this.#reading.proven()
+      }
       at += text.charCodeAt(at) === carriageReturn && text.charCodeAt(at + 1) === lineFeed ? 2 : 1
-      if (!isBlank || cells.length > 1) this.#add({ line, cells })
+      if (!isBlank || cells.length > 1) this.#add({ line, cells }, row)
       line += breaks + 1
       start = at
     }
@@ -225,16 +218,20 @@ class RowReader {
     else if (isLong(this.#text)) throw new ImportError(`line ${line}: a row longer than 16 MB`)
   }
 
-  #add(row: Row): void {
+  /** @param text of the row, with its quotes */
+  #add(row: Row, text: string): void {
     this.#columns ??= row.cells.length
-    const { short } = this.#reading
-    const isShort = row.cells.length < this.#columns && short !== undefined
+    const { short, delimiter } = this.#reading
+    const isFewer = row.cells.length < this.#columns
+    if (isFewer && short && row.cells.length === 1 && row.cells[0]?.trim() === '') return
+    const split = isFewer && this.#quote >= 0 && text.includes('"') ? text.split(delimiter).length : undefined
+    const isShort = isFewer && short !== undefined && !mayBeText(this.#reading, this.#columns, split)
     if (isShort) short(row.line, this.#columns - row.cells.length)
     if (isShort || row.cells.length === this.#columns || this.#lenient) {
       this.#rows.push(row)
       return
     }
-    const error = unevenRow(row, this.#columns, this.#reading)
+    const error = unevenRow(row, this.#columns, this.#reading, split)
     if (!this.#reading.refuse) throw error
     this.#reading.refuse(error)
   }
@@ -271,27 +268,3 @@ class RowReader {
  */
 export const separatorLine = /^(?:sep=([,;\t|])|"sep=([,;\t|])")(?:\r\n|\n|\r)/i
 const longestSeparatorLine = '"sep=;"\r\n'.length
-
-/**
- * True if a row is too long. A character takes at most three bytes of UTF-8, so most
- * texts need not be measured.
- */
-const isLong = (text: string) =>
-  text.length > maxLineBytes / 3 && (text.length > maxLineBytes || Buffer.byteLength(text) > maxLineBytes)
-
-/** Counts line breaks. LF, CRLF and CR are one each. */
-export function lineBreaksIn(text: string, from: number, to: number): number {
-  let count = 0
-  for (let at = from; at < to; at++) {
-    const code = text.charCodeAt(at)
-    // A CRLF is counted at its LF.
-    if (code === lineFeed || (code === carriageReturn && text.charCodeAt(at + 1) !== lineFeed)) count++
-  }
-  return count
-}
-
-/** A row of a table, with the number of its first line. */
-export interface Row {
-  readonly line: number
-  readonly cells: readonly string[]
-}

@@ -16,7 +16,7 @@ import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import type { Looks } from './local-forms.ts'
 import { type Note, type Notes, rowNumber } from './notes.ts'
-import { numberedNote, ownNumber } from './number-rows.ts'
+import { numberedNote } from './number-rows.ts'
 import type { ReadingOptions } from './reading-options.ts'
 import { shapesOf } from './shapes.ts'
 import type { Source } from './source.ts'
@@ -54,6 +54,8 @@ export interface Table {
 /**
  * @param key columns that the table should have
  * @param notes receives what is assumed when records are read
+ * @param maxFilled maximum number of missing cells that are taken as empty, because a row of two bytes may become a
+ * record of many fields
  * @throws ImportError if the header can't name columns
  */
 export async function openTable(
@@ -61,6 +63,7 @@ export async function openTable(
   key: readonly string[],
   options: ReadingOptions = {},
   notes?: Notes,
+  maxFilled = 20_000_000,
 ): Promise<Table> {
   const { text, isWhole } = await beginningOf(source)
   const named = namesInFile(key, options).filter(name => name !== rowNumber)
@@ -68,7 +71,7 @@ export async function openTable(
   const textFrom = options.quote === undefined ? await lineOfText(source, delimiter) : undefined
   const quote = textFrom === undefined ? options.quote : 'none'
   const shapes = shapesOf(options)
-  const isNumbered = key.includes(rowNumber)
+  let isNumbered = key.includes(rowNumber)
   const note = (kind: Note['kind'], line: number) => notes?.add({ kind, field: null, count: 1, line })
   let filled = 0
   const rows: Rows = (refuse, progress, isFirst = false) =>
@@ -79,7 +82,7 @@ export async function openTable(
           if (!isFirst) return
           note('short-rows', line)
           filled += missing
-          if (filled > maxFilled) throw tooShort(line)
+          if (filled > maxFilled) throw tooShort(line, maxFilled)
         },
       }),
       ...(isFirst &&
@@ -91,8 +94,7 @@ export async function openTable(
   for await (const [header] of rows(() => {}))
     if (header) {
       columns = readHeader(header.cells, header.line, delimiter, shapes)
-      if (isNumbered && columns.some(one => !one.shape?.isLeftOut && fieldOf(one) === rowNumber))
-        throw ownNumber(header.line)
+      if (columns.some(one => !one.shape?.isLeftOut && fieldOf(one) === rowNumber)) isNumbered = false
       break
     }
   const taken = columns.filter(({ shape }) => !shape?.isLeftOut)
@@ -114,20 +116,25 @@ export async function openTable(
 }
 
 /**
- * Finds a quoted cell of a table with tabs that would take in whole rows. Many such files know no quoting
+ * Finds a quoted cell of a table with tabs that would take in whole rows, where nothing proves quoting. Many such
+ * files know none
  * (https://www.iana.org/assignments/media-types/text/tab-separated-values).
  * @returns its line; undefined: there is none
  */
 async function lineOfText(source: Source, delimiter: Delimiter): Promise<number | undefined> {
   if (delimiter !== '\t') return undefined
   let found: number | undefined
+  let isProven = false
   const enclosed = (line: number, isEven: boolean) => {
     if (isEven) found ??= line
   }
+  const proven = () => {
+    isProven = true
+  }
   try {
     if (!(await hasQuote(source))) return undefined
-    for await (const _ of csvRows(source.open(), { delimiter, refuse: () => {}, enclosed }))
-      if (found !== undefined) break
+    for await (const _ of csvRows(source.open(), { delimiter, refuse: () => {}, enclosed, proven }))
+      if (isProven) return undefined
   } catch (error) {
     // The fault is reported later, after the rows before it have been read.
     if (!(error instanceof ImportError)) throw error
@@ -140,14 +147,10 @@ async function hasQuote(source: Source): Promise<boolean> {
   return false
 }
 
-/**
- * Maximum number of missing cells that are taken as empty, and of records made at a time, because a row of two
- * bytes may become a record of many fields.
- */
-const maxFilled = 20_000_000
+/** Maximum number of records made at a time, for the same reason. */
 const maxTogether = 1_000
 
-const tooShort = (line: number) =>
+const tooShort = (line: number, maxFilled: number) =>
   new ImportError(
     `line ${line}: up to here, more than ${maxFilled.toLocaleString('en')} cells are missing at the ends of rows; write them`,
   )

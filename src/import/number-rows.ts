@@ -6,14 +6,13 @@ import type { Staging } from './staging.ts'
 
 export const numberedNote: Note = { kind: 'rows-numbered', field: rowNumber, count: 0, line: 1 }
 
-/** Returns the error for a file that has a field of this name. */
-export const ownNumber = (line: number): ImportError =>
+const ownNumber = (line: number): ImportError =>
   new ImportError(
-    `line ${line}: the file has a field ${rowNumber} of its own, and --key ${rowNumber} numbers the records in a new one; rename that of the file in a recipe, or leave it out there`,
+    `line ${line}: this record has a field ${rowNumber} of its own, and those before it were numbered; rename that of the file in a recipe, or leave it out there`,
     { field: rowNumber },
   )
 
-/** Parses the records of pieces in order, and numbers them. */
+/** Parses the records of pieces in order, and numbers them, unless the first one has a number of its own. */
 export async function* numberedRecords(
   pieces: AsyncIterable<Piece>,
   shaping: Shaping,
@@ -22,11 +21,15 @@ export async function* numberedRecords(
   const refuse = (error: ImportError) => faults.add(error)
   const shaped = shapeOfRecords(shaping)
   let n = 0
-  notes.add(numberedNote)
+  let isOwn: boolean | undefined
   for await (const piece of pieces)
     yield [...recordsOf(piece, refuse)].map(one => {
       const { line, record } = shaped?.(one, refuse) ?? one
-      if (Object.hasOwn(record, rowNumber)) throw ownNumber(line)
+      const hasNumber = Object.hasOwn(record, rowNumber)
+      if (isOwn === undefined && !hasNumber) notes.add(numberedNote)
+      isOwn ??= hasNumber
+      if (isOwn) return { line, record }
+      if (hasNumber) throw ownNumber(line)
       return { line, record: { [rowNumber]: ++n, ...record } }
     })
 }

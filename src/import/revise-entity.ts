@@ -12,7 +12,7 @@ import { requireHeld } from './held.ts'
 import { type ImportReport, importStaged, type Progress, VersionReplaced } from './import-entity.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece } from './json-lines.ts'
-import { type Note, Notes, rowNumber } from './notes.ts'
+import { type Note, Notes } from './notes.ts'
 import type { ReadingOptions } from './reading-options.ts'
 import { listsOf, reviseFields, rewrite } from './revised-fields.ts'
 import type { GivenFile } from './source.ts'
@@ -63,7 +63,6 @@ export async function reviseFile(
   const read = (share: number) => progress('reading', share)
   const faults = new Faults()
   const before = await importedEntity(entities, options)
-  refuseNumbered(before)
   const notes = new Notes()
   const records = await readChanges(input, before, { scratchFolder, signal, reading, faults, notes }, read)
   signal?.throwIfAborted()
@@ -112,14 +111,6 @@ export async function importedEntity(
       `the key of ${name} is ${[entity.key].flat().join(', ')}; leave out --key, or import all records again with another one`,
     )
   return entity as RecordEntity
-}
-
-/** @throws ImportError if the records are numbered by their places in a file, which no other file knows */
-export function refuseNumbered({ name, key }: Pick<RecordEntity, 'name' | 'key'>): void {
-  if ([key].flat().includes(rowNumber))
-    throw new ImportError(
-      `the records of ${name} are numbered in the order of their file (${rowNumber}), so a file of changes can't name them; import all records again, without --update or --delete`,
-    )
 }
 
 /**

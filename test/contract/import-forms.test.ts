@@ -62,6 +62,33 @@ test('D21 quotes of a table with tabs are text where a quoted cell would take in
   assert.deepEqual(header.records[0], { id: 1, name: 'a"' })
 })
 
+test('D21 quotes are quotes in a table with tabs where anything proves it', async t => {
+  const service = await startService(t)
+  const pasted = 'id\tk\tnote\n1\tx\t"see\na\tb\tc"\n'
+  const cell = { id: 1, k: 'x', note: 'see\na\tb\tc' }
+  for (const proof of ['2\ty\t"say ""hi"""\n', '2\ty\t"a\nb"\n', '2\ty\t"a\tb"\n']) {
+    const { records, notes } = await imported(service, pasted + proof)
+    assert.deepEqual([records.length, records[0]], [2, cell], proof)
+    assert.deepEqual(notes[0], { kind: 'rows-in-quotes', field: null, count: 1, line: 2 })
+  }
+  const header = await imported(service, pasted.replace('note', '"note"'))
+  assert.deepEqual(header.records, [cell])
+})
+
+test('D21 a recipe that is kept says that quotes were taken as text, and so the next file is read alike', async t => {
+  const service = await startService(t)
+  const { entities } = service.storage
+  const recipe: Recipe = { fields: { note: { rename: 'remark' } } }
+  const { types, reading } = optionsOf({ recipe, isGiven: true, isKept: false })
+  await importText(service, lone('\t'), { entity: 'thing', file: 'a.tsv', key: 'id', types, reading, recipe })
+  const kept = (await entities.all()).get('thing')?.recipe
+  assert.deepEqual(kept, { ...recipe, quote: 'none' })
+  const again = optionsOf(chooseRecipe(undefined, {}, kept ?? undefined))
+  const next = 'id\tname\tnote\n1\t"q"\tx\n'
+  await changeText(service, next, { entity: 'thing', kind: 'update', file: 'b.tsv', reading: again.reading })
+  assert.equal((await list(service.client(), 'thing'))[0]?.name, '"q"')
+})
+
 test('D21 no rows of any table are taken into a quoted cell without a word', async t => {
   const service = await startService(t)
   for (const separator of [',', ';', '|']) {
@@ -119,9 +146,38 @@ test('D22 a row that is too short says that cells are missing, which can be take
     shortRows: true,
   })
   assert.match(many?.message ?? '', /more than 20,000,000 cells are missing/)
+  const wide = `id,${names.slice(0, -6)}\n${Array.from({ length: 1_200 }, (_, id) => `${id}\n`).join('')}`
+  await imported(service, 'id\n1\n')
+  await assert.rejects(
+    changeText(service, wide, {
+      ...{ entity: 'thing', kind: 'update', file: 'b.csv', reading: { shortRows: true } },
+    }),
+    { message: /more than 2,000,000 cells are missing/ },
+  )
+  const blank = await imported(service, 'id,a\n1\n  \n2\n', { shortRows: true })
+  assert.equal(blank.records.length, 2)
   const [long] = await faultsOf(service, 'id,a\n1,x,y\n2\n', { shortRows: true })
   assert.match(long?.message ?? '', /3 and 2 cells; write a cell that has a comma in double quotes/)
   assert.equal(long?.repair, undefined)
+})
+
+test('D22 a row that is too short because a quoted cell holds a delimiter offers to take quotes as text', async t => {
+  const service = await startService(t)
+  for (const separator of ['\t', '|']) {
+    const text = ['id', 'title', 'note\n1', '"Long', 'John"\n'].join(separator)
+    for (const recipe of [{}, { shortRows: true }]) {
+      const [fault] = await faultsOf(service, text, recipe)
+      assert.match(fault?.message ?? '', /2 and 3 cells; a cell in double quotes .* --quote none reads it$/)
+      assert.deepEqual(fault?.repair, { quote: 'none' })
+    }
+    const { records } = await imported(service, text, { quote: 'none' })
+    assert.deepEqual(records, [{ id: 1, title: '"Long', note: 'John"' }])
+    const short = await imported(service, text, { quote: 'double', shortRows: true })
+    assert.deepEqual(short.records, [{ id: 1, title: `Long${separator}John`, note: null }])
+  }
+  const [comma] = await faultsOf(service, 'id,title,note\n1,"Long, John"\n')
+  assert.match(comma?.message ?? '', /cells are missing at the end of the row, or a cell in double quotes/)
+  assert.equal(comma?.repair, undefined)
 })
 
 test('D23 records that no field tells apart are numbered in the order of the file', async t => {
@@ -148,22 +204,36 @@ test('D23 records that no field tells apart are numbered in the order of the fil
     }
   for (const kind of ['update', 'delete'] as const)
     await assert.rejects(changeText(service, table, { entity: 'thing', kind, file: 'b.csv' }), {
-      message: /^the records of thing are numbered in the order of their file \(_row\), so a file of changes/,
+      message: /the key of thing is _row, and this file has no such field, so it can't name records/,
     })
 })
 
-test('D23 a file that has a field _row of its own is not numbered over it', async t => {
+test('D23 a field _row that a file has by itself is a key as any other', async t => {
   const service = await startService(t)
   for (const [text, file] of [
     ['_row,a\n7,x\n', 'a.csv'],
     ['{"_row":7,"a":"x"}\n', 'a.ndjson'],
   ] as const) {
-    await assert.rejects(imported(service, text, { key: ['_row'] }, file), {
-      message: /^line 1: the file has a field _row of its own/,
-    })
+    const own = await imported(service, text, { key: ['_row'] }, file)
+    assert.deepEqual([own.records, own.notes], [[{ _row: 7, a: 'x' }], []])
+    for (const [change, name] of [
+      ['_row,a\n7,y\n8,z\n', 'b.csv'],
+      ['{"_row":7,"a":"y"}\n{"_row":8,"a":"z"}\n', 'b.ndjson'],
+    ] as const) {
+      await imported(service, text, { key: ['_row'] }, file)
+      const { replaced, inserted } = await changeText(service, change, {
+        ...{ entity: 'thing', kind: 'update', file: name },
+      })
+      assert.deepEqual([replaced, inserted], [1, 1])
+    }
     const recipe = { key: ['_row'], fields: { _row: { rename: 'n' } } }
     assert.deepEqual((await imported(service, text, recipe, file)).records, [{ _row: 1, n: 7, a: 'x' }])
   }
+  const [fault] = await faultsOf(service, '_row,a\n7,x\n7,y\n', { key: ['_row'] })
+  assert.match(fault?.message ?? '', /the value 7 again, as on line 2; each record needs a key of its own$/)
+  await assert.rejects(imported(service, '{"a":1}\n{"_row":1}\n', { key: ['_row'] }, 'a.ndjson'), {
+    message: /line 2: this record has a field _row of its own, and those before it were numbered/,
+  })
 })
 
 const days = ['2024-03-31', '2024-03-31T10:00', '2024-04-01 10:00:00', '2024-W14', '20240331T1000+02']
@@ -195,19 +265,11 @@ test('D24 a field declared as date-time takes what queries take, and the report 
       day,
     )
   const lines = days.map((at, id) => JSON.stringify({ id, at }))
-  const json = await imported(
-    service,
-    `${lines.join('\n')}\n{"id":9,"at":1711843200000}\n`,
-    recipe,
-    'a.ndjson',
-  )
+  const json = await imported(service, `${lines.join('\n')}\n`, recipe, 'a.ndjson')
   assert.deepEqual(
     json.records.map(({ at }: { at: string }) => at),
-    [...instants, '2024-03-31T00:00:00Z'],
+    instants,
   )
-  assert.deepEqual(json.notes.at(-1), {
-    ...{ kind: 'milliseconds', field: 'at', count: 1, line: 6, example: '1711843200000' },
-  })
   const changed = await changeText(service, 'id,at\n0,2025\n', {
     entity: 'thing',
     kind: 'update',
@@ -224,6 +286,36 @@ test('D24 what is no time is refused, and the message names forms that would do'
     const [fault] = await faultsOf(service, `id,at\n1,${value}\n`, recipe)
     assert.match(fault?.message ?? '', /write a date such as "2026-01-31", a date-time such as "2026-01-31T/)
   }
+  // A number may be a year, seconds or milliseconds.
+  for (const number of ['2024', '1711843200000', '1.50'])
+    await assert.rejects(imported(service, `{"id":1,"at":${number}}\n`, recipe, 'a.ndjson'), {
+      message: /declared as date-time and has the value .*; write a date such as "2026-01-31"/,
+    })
+  await imported(service, 'id,at\n1,2024\n', recipe)
+  await assert.rejects(
+    changeText(service, '{"id":1,"at":2025}\n', { entity: 'thing', kind: 'update', file: 'b.ndjson' }),
+    { message: /is date-time, and this record has 2025; write a date such as/ },
+  )
+})
+
+test('D24 what is assumed of many fields is counted in all parts of a file', async t => {
+  const service = await startService(t)
+  const names = Array.from({ length: 60 }, (_, at) => `t${at}`)
+  const fields = Object.fromEntries(names.map(name => [name, { read: 'date-time' }] as const))
+  const some = (from: number) => names.slice(from, from + 50).map(name => [name, '2024-03-31'])
+  const text = Array.from({ length: 4_000 }, (_, id) =>
+    JSON.stringify({ id, ...Object.fromEntries(id < 2_000 ? some(0) : some(10)) }),
+  )
+  const ofAll = Object.fromEntries(names.map(name => [name, '2024']))
+  const { notes } = await imported(
+    service,
+    [JSON.stringify({ id: -1, ...ofAll }), ...text, ''].join('\n'),
+    { fields },
+    'a.ndjson',
+  )
+  assert.equal(notes.length, 50)
+  for (const { field, count } of notes)
+    assert.equal(count, Number(field?.slice(1)) < 10 ? 2_001 : 4_001, String(field))
 })
 
 test('D25 numbers with commas, spaces and apostrophes between thousands, signs of currency and parentheses are offered and read', async t => {
@@ -256,11 +348,69 @@ test('D25 numbers with commas, spaces and apostrophes between thousands, signs o
       const table = `id;n\n1;${text}\n`
       const asIs = await imported(service, table)
       assert.deepEqual([asIs.records, asIs.looks], [[{ id: 1, n: text }], { n: way }], text)
-      for (const recipe of [option, { fields: { n: { read: way } } }] as const) {
+      const isPlain = /^[\d.,-]+$/.test(text)
+      const declared = { ...option, fields: { n: { read: 'number' } } } as const
+      if (!isPlain) assert.equal((await imported(service, table, option)).records[0].n, text)
+      for (const recipe of [
+        ...(isPlain ? [option] : []),
+        declared,
+        { fields: { n: { read: way } } },
+      ] as const) {
         const { body } = await imported(service, table, recipe)
         assert.match(body, new RegExp(`"n": ?${number.replace('.', '\\.')}[,}\\s]`), text)
       }
     }
+})
+
+test('D25 an option for the whole file reads digits, points and commas alone', async t => {
+  const service = await startService(t)
+  const table = 'id;ref;p;year;n\n1;(1);5 €;2 100;1.234,5\n'
+  const { records, looks } = await imported(service, table, { decimalComma: true })
+  assert.deepEqual(records, [{ id: 1, ref: '(1)', p: '5 €', year: '2 100', n: 1234.5 }])
+  assert.deepEqual(looks, { ref: 'decimal-point', p: 'decimal-point', year: 'decimal-point' })
+  const points = await imported(service, 'id;a;b\n1;(1);1,234.5\n', { decimalPoint: true })
+  assert.deepEqual(points.records, [{ id: 1, a: '(1)', b: 1234.5 }])
+  // In updates, the type of the entity says nothing of these forms, and the recipe of a field does.
+  const change = { entity: 'thing', kind: 'update', file: 'b.csv' } as const
+  await assert.rejects(
+    changeText(service, 'id;b\n1;(7)\n', { ...change, reading: { decimalPoint: true, delimiter: ';' } }),
+    { message: /this record has "\(7\)"; use "read": "decimal-point" for the field in a recipe to read -7,/ },
+  )
+})
+
+test('D25 currencies are not merged, and an offer says which sign goes', async t => {
+  const service = await startService(t)
+  const offersOf = async (text: string) => {
+    const file = join(service.dataFolder, 'preview.csv')
+    writeFileSync(file, text)
+    const options = { name: 'thing', key: 'id', types: new Map(), collations: new Map() }
+    const { fields } = await preview(file, service.storage.entities, options, () => {})
+    return [fields[1]?.offers, fields[1]?.currency]
+  }
+  assert.deepEqual(await offersOf('id;n\n1;$5\n2;€6\n'), [undefined, undefined])
+  assert.deepEqual(await offersOf('id;n\n1;$5\n2;6\n'), [[{ read: 'decimal-point' }], '$'])
+  for (const fields of [{ n: { read: 'decimal-point' } }, { n: { read: 'number' } }] as const) {
+    const recipe: Recipe = { fields, decimalPoint: true }
+    const [fault] = await faultsOf(service, 'id;n\n1;$5\n2;€6\n', recipe)
+    assert.match(fault?.message ?? '', /has amounts in \$ and the value "€6"/)
+    assert.equal(fault?.line, 3)
+  }
+  const lines = '{"id":1,"n":"$5"}\n{"id":2,"n":"€6"}\n'
+  await assert.rejects(imported(service, lines, { fields: { n: { read: 'decimal-point' } } }, 'a.ndjson'), {
+    message: /line 2: .*don't tell currencies apart/,
+  })
+})
+
+test('D25 decimal commas are not offered where one column would be read in two ways', async t => {
+  const service = await startService(t)
+  const offersOf = async (...values: readonly string[]) => {
+    const file = join(service.dataFolder, 'preview.csv')
+    writeFileSync(file, `id;n\n${values.map((value, id) => `${id};${value}\n`).join('')}`)
+    const options = { name: 'thing', key: 'id', types: new Map(), collations: new Map() }
+    return (await preview(file, service.storage.entities, options, () => {})).fields[1]?.offers
+  }
+  assert.deepEqual(await offersOf('1.5', '1.500', '1,5'), [])
+  assert.deepEqual(await offersOf('1.500', '1,5'), [{ read: 'decimal-comma' }])
 })
 
 test('D25 numbers that may be two are not guessed, and what is no number stays text', async t => {

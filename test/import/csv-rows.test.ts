@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { csvRows, type Reading } from '../../src/import/csv-rows.ts'
+import { csvRows } from '../../src/import/csv-rows.ts'
+import type { Reading } from '../../src/import/csv-text.ts'
 
 async function* inPieces(bytes: Buffer, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)

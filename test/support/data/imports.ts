@@ -15,7 +15,8 @@ import { databaseOf, runSqlIn } from '../service/engines.ts'
 import { repository } from '../service/process.ts'
 import type { Service } from '../service/service.ts'
 
-interface FileImport extends Pick<ImportOptions, 'key' | 'types' | 'collations' | 'reading' | 'replace'> {
+interface FileImport
+  extends Pick<ImportOptions, 'key' | 'types' | 'collations' | 'reading' | 'replace' | 'recipe'> {
   readonly entity: string
   readonly read?: ReadRule
   /** Name of the file. Its extension determines the format. */
