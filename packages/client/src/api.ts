@@ -747,7 +747,7 @@ export interface Schemas {
     }
   }
   readonly ImportNote: {
-    readonly kind: 'quotes-are-text' | 'rows-in-quotes' | 'short-rows' | 'rows-numbered' | 'no-time' | 'no-zone' | 'milliseconds'
+    readonly kind: 'quotes-are-text' | 'rows-in-quotes' | 'short-rows' | 'rows-numbered' | 'no-time' | 'no-zone'
     readonly field: (string | null)
     readonly count: number
     readonly line: number
@@ -814,6 +814,7 @@ export interface Schemas {
       })[]
       readonly moreTexts?: number
       readonly offers?: readonly (Schemas['FieldRecipe'])[]
+      readonly currency?: string
     })[]
     readonly sample: readonly ({ readonly [name: string]: Json })[]
     readonly changes?: {
