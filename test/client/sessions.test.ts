@@ -155,6 +155,36 @@ test('CL2 what one person asked for is not sent when another one logs in', async
   assert.equal((await asAnother.status())._embedded.eperson?.email, 'other@example.org')
 })
 
+test('CL2 what one person asked for is not sent when they leave, or another one logs in, during its renewal', async t => {
+  const { line, open, service } = await startClientWorld(t)
+  await service.addEperson('other@example.org')
+  const [own, others] = [
+    await service.client().login(ruth),
+    await service.client().login('other@example.org'),
+  ]
+  for (const next of [others, undefined]) {
+    let kept: string | undefined = own
+    const storage = {
+      get: () => kept,
+      set: (token: string) => {
+        kept = token
+      },
+      remove: () => {
+        kept = undefined
+      },
+    }
+    line.fault = ({ path }) => {
+      // Another tab is quicker than the answer.
+      if (login.test(path)) kept = next
+      return undefined
+    }
+    const client = open({ storage, ...atOnce })
+    const before = line.count('GET', '/api/authn/sessions')
+    await assert.rejects(client.list('/api/authn/sessions').page(0, 100), { code: 'session-over' })
+    assert.deepEqual([line.count('GET', '/api/authn/sessions'), kept], [before, next])
+  }
+})
+
 test('CL2 a login that does not come leaves the error of the request', async t => {
   const { open, openAs } = await startClientWorld(t)
   let asked = 0

@@ -132,6 +132,7 @@ export class Sessions {
     if (left > 0)
       try {
         await this.refresh()
+        this.#requireSame(token)
         return this.token
       } catch (error) {
         // The connection or the service may recover by the next request; this one still has a valid token.
@@ -174,10 +175,16 @@ export class Sessions {
     this.#requireSame(token)
   }
 
-  /** What one person began is not sent as another. */
+  /**
+   * What one person began is sent neither as another nor as a guest. Access tokens name no person, so they are
+   * not compared.
+   */
   #requireSame(token: string | undefined): void {
+    if (!token) return
     const now = this.token
-    if (token && now && claimsOf(token).eid !== claimsOf(now).eid) throw sessionOver()
+    if (!now) throw sessionOver()
+    const [before, after] = [claimsOf(token).eid, claimsOf(now).eid]
+    if (before && after && before !== after) throw sessionOver()
   }
 
   close(): void {
