@@ -1,7 +1,7 @@
 import { CarrelNetworkError, CarrelProblem, type Client, createClient } from '@carrel/client'
 import { computed, signal } from '@preact/signals'
 import { canBeExact } from './exact.ts'
-import { claim, end, fetchAsOwner, recallInTab, rememberInTab } from './owner.ts'
+import { claim, end, ownedOnly, recallInTab, rememberInTab } from './owner.ts'
 
 export type { HalPage } from '@carrel/client'
 /** The console's access to the service; this is the only file that creates a client. */
@@ -33,7 +33,7 @@ export const client: Client = createClient(new URL('..', document.baseURI).href,
   csrfHeader,
   bigint: canBeExact,
   onLoginNeeded: askForLogin,
-  fetch: fetchAsOwner,
+  beforeRequest: ownedOnly,
 })
 
 // Listens before anything else, so that no request of one person is sent with the session of another.

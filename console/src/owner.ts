@@ -85,8 +85,8 @@ function look(): boolean {
   return isOver
 }
 
-/** Sends a request, unless the document is over: then it gets no answer, so that none is shown either. */
-export const fetchAsOwner: typeof fetch = (...request) => (look() ? new Promise(() => {}) : fetch(...request))
+/** Holds back what would be sent once the document is over: it gets no answer, so that none is shown either. */
+export const ownedOnly = (): Promise<never> | undefined => (look() ? new Promise(() => {}) : undefined)
 
 // A browser may show a document again as it was left.
 addEventListener('pageshow', ({ persisted }) => {

@@ -268,3 +268,31 @@ test('CL10 an upload that is refused is not tried again', async t => {
   assert.equal(line.count('POST', '/api/uploads'), 1)
   await assert.rejects(uploadInPieces(open(), new File(['a'], 'a')), { status: 401 })
 })
+
+test('CL10 nothing of an upload is sent once the check before requests refuses', async t => {
+  const { item, line, openAs } = await withFile(t)
+  let isOver = false
+  const beforeRequest = () => {
+    if (isOver) throw new Error('over')
+  }
+  const client = await openAs(root, { beforeRequest })
+  const { uuid } = await client.post<{ uuid: string }>(`/api/core/items/${item}/bundles`, {
+    json: { name: 'EXTRA' },
+  })
+  const file = new File([content], 'large.bin')
+  const sent = line.requests.length
+  isOver = true
+  await assert.rejects(uploadFile(client, uuid, file), /over/)
+  await assert.rejects(uploadInPieces(client, file, { attempts: 0 }), /over/)
+  // An upload that has begun sends no further piece.
+  isOver = false
+  const pieces = uploadInPieces(client, file, {
+    attempts: 0,
+    onBegun: () => {
+      isOver = true
+    },
+  })
+  await assert.rejects(pieces, /over/)
+  const more = line.requests.slice(sent).map(({ method, path }) => `${method} ${path}`)
+  assert.deepEqual(more, ['POST /api/uploads'])
+})

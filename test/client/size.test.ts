@@ -42,7 +42,10 @@ test('CL12 the package that npm makes installs into an empty folder, and works t
     readonly files: readonly { readonly path: string }[]
   }[]
   for (const { path } of files)
-    assert.match(path, /^(dist\/.*\.(js|d\.ts)|dist\/(browser\/)?licenses\.md|package\.json|README\.md)$/)
+    assert.match(
+      path,
+      /^(dist\/.*\.(js|d\.ts)|dist\/(browser\/)?licenses\.md|LICENSE|package\.json|README\.md)$/,
+    )
   writeFileSync(join(to, 'package.json'), '{"private": true, "type": "module"}')
   await npm(to, 'install', '--no-audit', '--no-fund', '--offline', `./${filename}`)
   const program = entries.map(entry =>

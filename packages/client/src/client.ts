@@ -54,6 +54,7 @@ export function createClient(url = '', options: Options = {}): Client {
     csrfHeader: options.csrfHeader ?? 'DSPACE-XSRF-TOKEN',
     retries: { times: 3, longest: 10, ...retries },
     fetch: options.fetch ?? ((...of) => fetch(...of)),
+    beforeRequest: options.beforeRequest,
     parse: options.bigint ? exactly : JSON.parse,
   })
   const kept = typeof storage === 'string' ? openStorage(storage, name) : storage

@@ -28,7 +28,10 @@ export interface Options {
   readonly queryBase?: string
   /** The service's CARREL_CSRF_HEADER if it is not the default. */
   readonly csrfHeader?: string
+  /** The function that makes requests; uploads make theirs by other means, to count what is sent. */
   readonly fetch?: typeof fetch
+  /** Called before each request, also of uploads. Nothing is sent until what it returns is done, or if it throws. */
+  readonly beforeRequest?: (() => unknown) | undefined
   /**
    * true reads integers beyond Number.MAX_SAFE_INTEGER as BigInt, with all their digits. Otherwise they are
    * rounded to the nearest number. This needs an engine with JSON.rawJSON: Node 22, or a browser of 2025 or

@@ -35,6 +35,7 @@ interface Settings {
   readonly csrfHeader: string
   readonly retries: Retries
   readonly fetch: typeof fetch
+  readonly beforeRequest: (() => unknown) | undefined
   /** Parses JSON. */
   readonly parse: (text: string) => unknown
 }
@@ -96,6 +97,7 @@ export class Transport {
   }
 
   async #once(method: string, path: string, given: Send, pair: string | undefined): Promise<Response> {
+    await this.settings.beforeRequest?.()
     const { body, json, signal, redirect } = given
     const headers = new Headers()
     const all = {
