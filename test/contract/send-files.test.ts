@@ -42,7 +42,10 @@ const sendingItself = (t: TestContext, { dataFolder }: Service) =>
 
 /** Sends a request like nginx, with the address of the client. */
 const ask = ({ address }: Service, path: string, headers: Readonly<Record<string, string>>, method = 'GET') =>
-  fetch(address + path, { method, headers: { 'x-forwarded-for': '192.0.2.7', 'x-request-id': 'one', ...headers } })
+  fetch(address + path, {
+    method,
+    headers: { 'x-forwarded-for': '192.0.2.7', 'x-request-id': 'one', ...headers },
+  })
 
 /** Headers that differ between responses, or that belong to the connection. */
 const incidental =
