@@ -302,15 +302,15 @@ test('D24 what is assumed of many fields is counted in all parts of a file', asy
   const service = await startService(t)
   const names = Array.from({ length: 60 }, (_, at) => `t${at}`)
   const fields = Object.fromEntries(names.map(name => [name, { read: 'date-time' }] as const))
-  // A field may come first in one part of the file, and last in another.
+  // The second half has more fields, and they come first.
   const text = Array.from({ length: 4_000 }, (_, id) => {
-    const order = id < 2_000 ? names : names.toReversed()
-    return JSON.stringify({ id, ...Object.fromEntries(order.map(name => [name, '2024-03-31'])) })
+    const some = names.slice(id < 2_000 ? 10 : 0)
+    return JSON.stringify({ id, ...Object.fromEntries(some.map(name => [name, '2024-03-31'])) })
   })
   const { notes } = await imported(service, `${text.join('\n')}\n`, { fields }, 'a.ndjson')
   assert.deepEqual(
     notes.map(({ field, count }) => [field, count]),
-    names.slice(0, 50).map(name => [name, 4_000]),
+    names.slice(10).map(name => [name, 4_000]),
   )
 })
 
