@@ -90,3 +90,22 @@ test('CO14 nothing in a title can end its field, or add another entry to the cit
     'archive/1. Rare Books. https://example.org/console/items/1',
   )
 })
+
+test('CO14 a DOI leads to one address, however it is written, and without one the citation has another', () => {
+  const addressFor = (doi: string) => {
+    const [csl] = JSON.parse(asCslJson(cited({}, { 'dc.identifier.doi': [doi] })))
+    return [csl.DOI, csl.URL]
+  }
+  const doi = '10.1002/(SICI)1097-4571<1::AID>3.0;2#T'
+  const address = 'https://doi.org/10.1002/(SICI)1097-4571%3C1%3A%3AAID%3E3.0%3B2%23T'
+  for (const text of [doi, `doi: ${doi}`, address, address.replaceAll('(', '%28').replace('doi', 'dx.doi')])
+    assert.deepEqual(addressFor(text), [doi, address], text)
+  // Outside of an address, a percent sign is one.
+  assert.deepEqual(addressFor('10.1002/a%28'), ['10.1002/a%28', 'https://doi.org/10.1002/a%2528'])
+  assert.deepEqual(addressFor('https://doi.org/10.1002/100%'), [
+    '10.1002/100%',
+    'https://doi.org/10.1002/100%25',
+  ])
+  for (const none of ['doi:', 'https://doi.org/', 'https://doi.org/10.1002/a%20b'])
+    assert.equal(addressFor(none)[1], 'https://example.org/console/items/1', none)
+})

@@ -14,16 +14,28 @@ const all = ({ metadata }: Item, field: string) =>
 
 const first = (item: Item, ...fields: readonly string[]) => fields.flatMap(field => all(item, field))[0]
 
+/** A DOI as it is printed. One that is given as an address is percent-encoded there. */
+function doiOf(text: string): string {
+  const [, address = '', doi = ''] =
+    /^(?:doi:\s*|(https?:\/\/(?:dx\.)?doi\.org\/))?(.*)$/is.exec(text.trim()) ?? []
+  try {
+    return address === '' ? doi : decodeURIComponent(doi)
+  } catch {
+    return doi
+  }
+}
+
 /** The address at which a DOI leads to its object. @returns undefined for a text that is no DOI */
 export function addressOfDoi(text: string): string | undefined {
-  const [, doi] = /^(?:doi:\s*|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(text.trim()) ?? []
-  if (doi === undefined || !doi.isWellFormed()) return undefined
+  const doi = doiOf(text)
+  if (!/^10\.\d{4,9}\/\S+$/.test(doi) || !doi.isWellFormed()) return undefined
   return `https://doi.org/${doi.split('/').map(encodeURIComponent).join('/')}`
 }
 
 /** Everything that a citation says. */
 function factsOf({ item, repository, address }: Cited) {
-  const doi = first(item, 'dc.identifier.doi')?.replace(/^(doi:\s*|https?:\/\/(dx\.)?doi\.org\/)/i, '')
+  const given = first(item, 'dc.identifier.doi')
+  const doi = given && doiOf(given)
   const link = all(item, 'dc.identifier.uri').find(one => /^https?:\/\/[^\s<>"]+$/i.test(one))
   return {
     authors: item.authors.map(one => one.replaceAll(/\s+/g, ' ').trim()).filter(Boolean),
@@ -35,7 +47,7 @@ function factsOf({ item, repository, address }: Cited) {
     isbn: first(item, 'dc.identifier.isbn'),
     doi,
     language: first(item, 'dc.language.iso', 'dc.language'),
-    link: (doi && addressOfDoi(doi)) ?? link ?? address,
+    link: (given && addressOfDoi(given)) || link || address,
   }
 }
 
