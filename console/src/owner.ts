@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { recall, remember } from './settings.ts'
+import { prefix, recall, remember } from './settings.ts'
 
 /**
  * A document of the console belongs to one person. What they typed, what is shown, what can be undone: all of it
@@ -7,7 +7,6 @@ import { recall, remember } from './settings.ts'
  * the tab forgets what it kept and loads an empty document, and the old one sends nothing more. A session that only
  * ran out changes nothing, so its person goes on where they were.
  */
-const prefix = 'carrel.'
 const home = document.baseURI.replace(/console\/$/, '')
 
 /** Reads a value kept in this tab, which survives a reload; null also if storage is forbidden. */

@@ -5,10 +5,16 @@ export type Theme = 'system' | 'light' | 'dark'
 
 const themes: readonly string[] = ['light', 'dark']
 
+/**
+ * Begins the names of all that is kept, so that services below one origin don't read each other's. The path ends
+ * with a slash, which is left out, and a space stands for its dots: no prefix begins with another one.
+ */
+export const prefix = `carrel${new URL('..', document.baseURI).pathname.slice(0, -1).replaceAll('.', ' ')}.`
+
 /** Reads a setting; null also if storage is forbidden. */
 export function recall(name: string): string | null {
   try {
-    return localStorage.getItem(`carrel.${name}`)
+    return localStorage.getItem(prefix + name)
   } catch {
     return null
   }
@@ -16,8 +22,8 @@ export function recall(name: string): string | null {
 
 export function remember(name: string, value: string | null): void {
   try {
-    if (value === null) localStorage.removeItem(`carrel.${name}`)
-    else localStorage.setItem(`carrel.${name}`, value)
+    if (value === null) localStorage.removeItem(prefix + name)
+    else localStorage.setItem(prefix + name, value)
   } catch {
     // Without storage, the setting lasts as long as the page is open.
   }

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { commandEvent } from '../../src/cli/store.ts'
-import { button, dialog, openArchive, said, screen, settled, showTools } from '../support/clients/console.ts'
+import { button, dialog, openArchive, openDesk, said, screen, settled, showTools } from '../support/clients/console.ts'
 import { reader } from '../support/data/archive.ts'
 import { recordPath } from '../support/data/record-writes.ts'
+import { startReverseProxy } from '../support/providers/reverse-proxy.ts'
 import { testOn } from '../support/service/engines.ts'
-import { passwordOf } from '../support/service/service.ts'
+import { passwordOf, startService } from '../support/service/service.ts'
 
 const curator = 'cora@example.org'
 /** Reads the store, with a session of their own. */
@@ -56,7 +57,40 @@ async function givePassword(place: Page | Locator, email: string): Promise<void>
 
 /** What the tab keeps, apart from whose it is. */
 const keptIn = (page: Page) =>
-  page.evaluate(() => Object.keys(sessionStorage).filter(key => key !== 'carrel.owner'))
+  page.evaluate(() => Object.keys(sessionStorage).filter(key => !key.endsWith('.owner')))
+
+testOn('sqlite', 'CO20 CO6 services below one origin leave the sessions of each other alone', async t => {
+  const front = await startReverseProxy(t)
+  for (const below of ['/one', '/one.more']) {
+    const service = await startService(t, { env: { CARREL_BASE_URL: front.address + below } })
+    await service.addEperson(curator)
+    front.forwardTo(service.address, `${below}/`)
+  }
+  const desk = await openDesk(t, `${front.address}/one`)
+  const { page } = desk
+  const other = await desk.context.newPage()
+  await desk.logIn(curator)
+  await desk.open('tokens')
+  const heading = page.getByRole('heading', { level: 1, name: 'Access tokens' })
+  await heading.waitFor()
+  await other.goto(`${front.address}/one.more/console/login`)
+  await givePassword(other.getByRole('main'), curator)
+  await other.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  const listed = page.waitForResponse(response => response.url().includes('/authn/tokens'))
+  await page.reload()
+  assert.equal((await listed).status(), 200)
+  await heading.waitFor()
+  await logOut(other)
+  await page.reload()
+  await heading.waitFor()
+  await settled(page)
+  assert.equal(await page.getByRole('link', { name: 'Log in' }).count(), 0)
+  assert.ok(
+    (await keptIn(page)).length < (await page.evaluate(() => sessionStorage.length)),
+    'it keeps whose it is',
+  )
+  desk.assertQuiet()
+})
 
 for (const size of sizes) {
   testOn(
@@ -96,7 +130,9 @@ for (const size of sizes) {
       writes.length = 0
       await page.keyboard.press('Control+z')
       await desk.open('questions')
-      assert.equal(await page.getByLabel('Question in PQL or as an AST').inputValue(), '')
+      const question = page.getByLabel('Question in PQL or as an AST')
+      await question.waitFor()
+      assert.equal(await question.inputValue(), '')
       assert.equal(await page.getByText('private').count(), 0)
       await desk.open('tokens')
       await button(page, 'Make an access token').click()

@@ -19,7 +19,8 @@ export interface ReverseProxy {
   readonly address: string
   readonly loginPage: string
   readonly logoutPage: string
-  forwardTo(service: string): void
+  /** @param below the path of the requests that this service gets; all by default */
+  forwardTo(service: string, below?: string): void
 }
 
 interface Options {
@@ -38,7 +39,7 @@ export async function startReverseProxy(t: TestContext, options: Options = {}): 
   const names = [own, ...Object.values(users)].flatMap(headers => Object.keys(headers))
   const stripped = new Set(strips ? names.map(name => name.toLowerCase()) : [])
   const sessions = new Map<string, Attributes>()
-  let service = ''
+  const services = new Map<string, string>()
 
   const server = tls ? createTlsServer({ ...tls }, answer) : createServer(answer)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -83,6 +84,7 @@ export async function startReverseProxy(t: TestContext, options: Options = {}): 
       'X-Forwarded-For': hops.filter(Boolean).join(', '),
     })
     const headers = [...said, ...added.map(([name, value]) => [name, bytes(value)])].flat()
+    const [, service = ''] = [...services].find(([below]) => incoming.url?.startsWith(below)) ?? []
     const onward = request(service + incoming.url, { method: incoming.method ?? 'GET', headers }, back => {
       response.writeHead(back.statusCode ?? 502, back.rawHeaders)
       back.pipe(response)
@@ -95,8 +97,8 @@ export async function startReverseProxy(t: TestContext, options: Options = {}): 
     address,
     loginPage: `${address}/proxy/login`,
     logoutPage: `${address}/proxy/logout`,
-    forwardTo: to => {
-      service = to
+    forwardTo: (service, below = '') => {
+      services.set(below, service)
     },
   }
 }
