@@ -16,6 +16,7 @@ import { addItem, everybody } from '../support/data/repository.ts'
 import { isLong, repeats } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 import { repository } from '../support/service/process.ts'
+import { within } from '../support/service/waiting.ts'
 
 /** Values of records that must be shown as text. */
 const naughty = [
@@ -232,7 +233,7 @@ testOn(
       const { page, open } = await openDesk(t, service.front, { size })
       await open('')
       for (const { uuid } of bitstreams) {
-        const ran = await page.evaluate(async path => {
+        const running = page.evaluate(async path => {
           const isLoaded = (name: 'script' | 'link', more: object) =>
             new Promise(resolve => {
               const element = Object.assign(document.createElement(name), more)
@@ -263,6 +264,7 @@ testOn(
             ),
           }
         }, `/api/core/bitstreams/${uuid}/content`)
+        const ran = await within('a word of every worker', running, () => uuid)
         assert.deepEqual(
           Object.entries(ran).filter(([, is]) => is),
           [],
