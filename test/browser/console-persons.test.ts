@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { commandEvent } from '../../src/cli/store.ts'
-import { button, dialog, openArchive, openDesk, said, screen, settled, showTools } from '../support/clients/console.ts'
+import {
+  button,
+  dialog,
+  openArchive,
+  openDesk,
+  said,
+  screen,
+  settled,
+  showTools,
+} from '../support/clients/console.ts'
 import { reader } from '../support/data/archive.ts'
 import { recordPath } from '../support/data/record-writes.ts'
 import { startReverseProxy } from '../support/providers/reverse-proxy.ts'
