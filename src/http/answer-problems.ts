@@ -40,6 +40,7 @@ export function answerProblems({ addresses, challenge }: Parts) {
     }
     if (problem.status === 401) reply.header('www-authenticate', challenge())
     reply.code(problem.status).headers(problem.headers)
+    if (request.is404) reply.header('vary', 'Origin, Accept, Sec-Fetch-Mode')
     if (wantsPage(request)) {
       const links = request.is404 ? { ...members, home: addresses.home } : members
       sendPage(reply, problems[problem.code].title, pageOf(problem, links, request.id))

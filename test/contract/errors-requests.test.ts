@@ -263,6 +263,7 @@ test('E1 a browser at an address of which there is nothing gets a page that lead
     assert.equal(page?.status, 404)
     assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8', path)
     assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'/)
+    assert.equal(page.headers.get('vary'), 'Origin, Accept, Sec-Fetch-Mode')
     assert.ok(page.body.includes(`<a class="choice" href="${baseUrl}/">`))
     assert.doesNotMatch(page.body, /<b>/)
   }
@@ -277,5 +278,6 @@ test('E1 a browser at an address of which there is nothing gets a page that lead
     const answer = await get('/items', headers)
     assert.equal(answer?.status, 404)
     assert.equal(answer.headers.get('content-type'), 'application/problem+json', JSON.stringify(headers))
+    assert.equal(answer.headers.get('vary'), 'Origin, Accept, Sec-Fetch-Mode')
   }
 })
