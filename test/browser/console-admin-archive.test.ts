@@ -244,6 +244,7 @@ testOn(
     await page.getByLabel('Who', { exact: true }).selectOption('group')
     await page.getByRole('combobox', { name: 'Name or UUID of a group' }).fill('Readers')
     await page.getByRole('option', { name: 'Readers' }).waitFor()
+    await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.getByLabel('From', { exact: true }).fill('2030-01-02')
     // What is wrong stands beside its field.
@@ -258,6 +259,7 @@ testOn(
     await page.getByLabel('Who', { exact: true }).selectOption('person')
     await page.getByRole('combobox', { name: 'Name, address or UUID' }).fill(administrator)
     await page.getByRole('option', { name: administrator }).waitFor()
+    await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await button(page, 'Allow it').press('Enter')
     await page.getByText(`Read: the person ${administrator}`).waitFor()

@@ -26,16 +26,24 @@ export interface ComboboxInput {
   readonly onBlur?: () => void
 }
 
+interface Found<Row> {
+  readonly items: readonly Row[]
+  /** Number of all rows that fit, if it is known. */
+  readonly total?: number
+}
+
 interface Parts<Row> extends ComboboxInput {
   /** The name of the list of rows. */
   readonly listLabel: string
-  readonly find: (text: string, signal: AbortSignal) => Promise<readonly Row[]>
+  readonly find: (text: string, signal: AbortSignal) => Promise<Found<Row>>
   /** Rows are asked for again when this changes. */
   readonly on: unknown
   readonly idOf: (row: Row) => string
   readonly nameOf?: (row: Row) => string
   /** Returns a note that tells the row from others of the same name. */
   readonly noteOf?: ((row: Row) => string) | undefined
+  /** Index of the row that Enter takes before an arrow key has chosen one; -1 for none. */
+  readonly first?: 0 | -1
   readonly onTake: (row: Row) => void
 }
 
@@ -52,23 +60,27 @@ export function Combobox<Row>({
   idOf,
   nameOf = idOf,
   noteOf,
+  first = 0,
   onTake,
   ...parts
 }: Parts<Row>): JSX.Element {
   const list = useId()
   const [isOpen, setOpen] = useState(false)
-  const [chosen, setChosen] = useState(0)
+  const [chosen, setChosen] = useState<number>(first)
   const [asked, setAsked] = useState<string>()
   useEffect(() => {
     if (!isOpen) return
     const timer = setTimeout(() => setAsked(text), asked === undefined ? 0 : pause)
     return () => clearTimeout(timer)
   }, [text, isOpen])
-  const { value: found = [], loading } = useLoad(
-    async signal => (asked === undefined ? [] : find(asked, signal)),
+  const { value, problem, loading } = useLoad(
+    async signal => (asked === undefined ? undefined : find(asked, signal)),
     [on, asked],
   )
+  const found = value?.items ?? []
+  const more = Math.max(0, (value?.total ?? 0) - found.length)
   const isShown = isOpen && asked !== undefined && found.length > 0
+  const isAnswered = isOpen && asked !== undefined && !loading
   const at = Math.min(chosen, found.length - 1)
   const whole = useRef<HTMLSpanElement>(null)
   const panel = useRef<HTMLDivElement>(null)
@@ -89,6 +101,7 @@ export function Combobox<Row>({
     if (row === undefined) return
     onTake(row)
     setOpen(false)
+    setChosen(first)
   }
   return (
     <span class="picker" ref={whole}>
@@ -99,14 +112,14 @@ export function Combobox<Row>({
         aria-expanded={isShown}
         aria-controls={list}
         aria-autocomplete="list"
-        {...(isShown ? { 'aria-activedescendant': `${list}-${at}` } : {})}
+        {...(isShown && at >= 0 ? { 'aria-activedescendant': `${list}-${at}` } : {})}
         autoComplete="off"
         spellcheck={false}
         value={text}
         onClick={() => setOpen(true)}
         onInput={event => {
           setOpen(true)
-          setChosen(0)
+          setChosen(first)
           onText(event.currentTarget.value)
         }}
         onBlur={() => {
@@ -118,7 +131,7 @@ export function Combobox<Row>({
           if (step !== undefined && !event.altKey) {
             event.preventDefault()
             event.stopPropagation()
-            if (isShown) setChosen((at + step) % found.length)
+            if (isShown) setChosen((Math.max(at, step === 1 ? -1 : 0) + step) % found.length)
             else setOpen(true)
           } else if (isShown && event.key === 'Enter' && !event.isComposing && asked === text) {
             event.preventDefault()
@@ -135,15 +148,16 @@ export function Combobox<Row>({
         {isShown &&
           found.map((row, place) => (
             // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the text hears the keys
             <div
               key={idOf(row)}
               id={`${list}-${place}`}
               role="option"
               aria-selected={place === at}
-              onPointerDown={event => {
-                event.preventDefault()
-                take(row)
-              }}
+              // The focus stays in the text, and a press can still be taken back.
+              onPointerDown={event => event.preventDefault()}
+              onMouseDown={event => event.preventDefault()}
+              onClick={() => take(row)}
               ref={element => {
                 if (place === at) element?.scrollIntoView({ block: 'nearest' })
               }}
@@ -153,11 +167,17 @@ export function Combobox<Row>({
             </div>
           ))}
       </div>
-      <span class="sr-only" role="status">
-        {isOpen && asked !== undefined && !loading && t('pick.count', { n: found.length })}
+      <span class={found.length > 0 && more === 0 ? 'sr-only' : 'soft small'} role="status">
+        {isAnswered && said(problem, found.length, more)}
       </span>
     </span>
   )
+}
+
+function said(problem: unknown, count: number, more: number): string {
+  if (problem !== undefined) return problem instanceof Error ? problem.message : t('failed')
+  if (count === 0) return t('search.none')
+  return [t('pick.count', { n: count }), more > 0 && t('applied.more', { n: more })].filter(Boolean).join(' ')
 }
 
 /** Distance in px between a panel and its input, and the edge of the window. */

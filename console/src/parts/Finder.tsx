@@ -34,13 +34,14 @@ export function Finder<Row>(parts: Parts<Row>): JSX.Element {
   }
   const find = async (typed: string, signal: AbortSignal) => {
     const query = { ...parameters, query: typed.trim() }
-    return (await service.value.list<Row>(path, { query }).page(0, most, signal)).items
+    return service.value.list<Row>(path, { query }).page(0, most, signal)
   }
   return (
     <Field label={label} class="finder">
       <Combobox<Row>
         {...rows}
         {...{ text, find, listLabel: label }}
+        first={-1}
         on={`${path} ${JSON.stringify(parameters)} ${chosen}`}
         onText={setText}
         onTake={row => {

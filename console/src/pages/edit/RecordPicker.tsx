@@ -36,7 +36,7 @@ export function RecordPicker({ of: other, ...parts }: Parts): JSX.Element {
     <Combobox<DataRecord>
       {...parts}
       listLabel={t('pick.list', { name: tOf('entity', other.name) })}
-      find={(text, signal) => find(other, text, signal)}
+      find={async (text, signal) => ({ items: await find(other, text, signal) })}
       on={other}
       idOf={record => keyText(other, record)}
       noteOf={record => (name ? String(record[name.name] ?? '') : '')}
