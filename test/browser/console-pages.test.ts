@@ -8,6 +8,7 @@ import {
   openArchive,
   openDesk,
   settled,
+  showTools,
   sizes,
   startDeskService,
   takePicture,
@@ -31,8 +32,10 @@ interface Shown {
   readonly refused?: true
 }
 
-const click = (name: string | RegExp) => (desk: Desk) =>
-  desk.page.getByRole('button', { name }).first().click()
+const click = (name: string | RegExp) => async (desk: Desk) => {
+  await showTools(desk.page)
+  await desk.page.getByRole('button', { name }).first().click()
+}
 
 const pages: readonly Shown[] = [
   { name: 'home', path: () => '', anonymous: true },

@@ -6,6 +6,7 @@ import {
   openArchive,
   openDesk,
   settled,
+  showTools,
   startDeskService,
 } from '../support/clients/console.ts'
 import { reader } from '../support/data/archive.ts'
@@ -55,6 +56,7 @@ testOn('sqlite', 'CO4 the order of a table is chosen in a panel that is whole at
     const desk = await openDesk(t, service.front, { size: { width, height }, theme })
     await desk.logIn(reader)
     await desk.open('entities/letters?sort=title,-catalogued')
+    await showTools(desk.page)
     await desk.page.getByRole('button', { name: 'Sort 2' }).click()
     const panel = await boxOf(desk.page.locator('.menu-list'))
     assert.ok(panel.x >= 0 && panel.x + panel.width <= width)
