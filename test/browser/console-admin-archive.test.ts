@@ -118,8 +118,8 @@ testOn(
 
     // One person may read it, who is found by a part of the address.
     await page.getByLabel('Who may read').selectOption('eperson:')
-    await page.getByLabel('Name, address or UUID').fill(administrator)
-    await page.getByRole('button', { name: /^Choose: / }).click()
+    await page.getByRole('combobox', { name: 'Name, address or UUID' }).fill(administrator)
+    await page.getByRole('option', { name: administrator }).click()
     await page.getByText(`the person ${administrator}`).waitFor()
     await button(page, 'Save').click()
     await said(page, 'Saved.')

@@ -48,7 +48,7 @@ testOn('sqlite', 'CO7 naughty values, names and keys are text on every page that
   const service = await startDeskService(t)
   await fillArchive(service)
   const records = naughty.map((text, at) => ({
-    [`${text.slice(0, 20)}key`]: undefined,
+    [`${text.slice(0, 20)}key ${at}`]: undefined,
     id: `${at} ${text.slice(0, 200)}`,
     title: text,
     many: [text, text],
