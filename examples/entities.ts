@@ -17,6 +17,7 @@ export interface AuditEvents {
   readonly count: number
   readonly changes: Json | null
   readonly repeats: Json | null
+  readonly request: string | null
 }
 
 /** items, by uuid. */
