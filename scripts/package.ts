@@ -19,7 +19,7 @@ const { name, version, description, keywords, license, type, engines, bin, depen
   readFileSync(join(root, 'package.json'), 'utf8'),
 ) as Record<string, unknown> & { readonly files: readonly string[] }
 
-/** What an import of the package meets: it is a program, and its files change their names with each version. */
+/** Contents of the module that `import 'carrel'` loads: the package is a program, and its files are renamed with each version. */
 const notALibrary = `throw new Error(
   'carrel is a program: run \`npx carrel serve\`. To use a service from a program, import @carrel/client.',
 )

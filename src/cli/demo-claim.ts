@@ -18,7 +18,7 @@ export const wasUsed = ({ trail }: Pick<Storage, 'trail'>): Promise<boolean> =>
   trail.read(async ({ checkpoints, events }) => {
     for await (const { kind } of checkpoints()) if (kind === 'prune') return true
     for await (const event of events({ since: null, until: null })) {
-      // Who acts on behalf of another gives a reason as well.
+      // The reason alone proves nothing: administrators who act on behalf of others choose theirs.
       const isOfDemo = event.reason === reason && event.actor === null && event.method === null
       if (event.outcome === 'success' && !isOfDemo) return true
     }

@@ -4,7 +4,7 @@ import type { StopTimes } from '../config/parts.ts'
 import { createLog, writeLine } from '../http/log.ts'
 import type { Phase } from '../model/limits.ts'
 
-/** What ends a service. */
+/** The reason why a service stops. */
 export type Cause = 'SIGTERM' | 'SIGINT' | 'end of parent'
 
 export interface Stoppable {

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
  * The addresses in links: each starts with the configured base URL, never with a request's Host header (P3).
  */
 export interface Addresses {
-  /** Where people begin: the console, or without one the links of the API. */
+  /** The address for people: the console, or the links of the API if there is no console. */
   readonly home: string
   readonly api: string
   readonly authn: string

@@ -51,7 +51,7 @@ const maxNames = 50
 /** Maximum characters of a name that is shown without quotation marks. */
 const maxPlain = 60
 
-/** White space and what nobody sees, except joiners between letters, which some scripts need. */
+/** Invisible characters, except joiners between letters, which some scripts need. */
 const unseen =
   /[^\P{Default_Ignorable_Code_Point}\u200c\u200d]|[\p{Cc}\u2800]|(?<!\p{L})[\u200c\u200d]|[\u200c\u200d](?!\p{L})/gu
 

@@ -171,7 +171,7 @@ export function readRuleIn(text: string): ReadRule | undefined {
   return /\s/.test(name) ? undefined : `eperson:${name}`
 }
 
-/** Where the groups and epersons that rules name are looked up. */
+/** Lookups of the groups and epersons that rules name. */
 export interface Names {
   groupsByName(names: readonly string[]): Awaitable<readonly Group[]>
   eperson(uuid: string): Awaitable<{ readonly uuid: string } | undefined>

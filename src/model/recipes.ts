@@ -2,7 +2,7 @@
 export const quotings = ['double', 'none'] as const
 export type Quoting = (typeof quotings)[number]
 
-/** What holds for all columns of a table. */
+/** Options for reading a whole table. */
 export interface FileReading {
   /** Absent: double quotes, unless the rows of a table with tabs look as if quotes were text. */
   readonly quote?: Quoting

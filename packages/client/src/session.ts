@@ -176,8 +176,8 @@ export class Sessions {
   }
 
   /**
-   * What one person began is sent neither as another nor as a guest. Access tokens name no person, so they are
-   * not compared.
+   * Refuses to send a request as another person than the one who began it, or without a login. Access tokens name
+   * no person, so they are not compared.
    */
   #requireSame(token: string | undefined): void {
     if (!token) return
