@@ -5,7 +5,7 @@ import { openFiles } from '../files/open-files.ts'
 import { OtherStore } from '../files/owner.ts'
 import { countsOf, type IngestReport, ingest } from '../items/ingest/ingest.ts'
 import { BadItem } from '../items/ingest/item.ts'
-import { openItems } from '../items/ingest/open-items.ts'
+import { openItems, requireItems } from '../items/ingest/open-items.ts'
 import { parseDay, shellWord } from '../items/ingest/readers.ts'
 import type { Run } from '../model/processes.ts'
 import { describeReaders, epersonOf, groupRuleForms, type Readers } from '../model/readers.ts'
@@ -54,6 +54,8 @@ export function ingestCommand(): Command {
 
 async function run(folder: string, options: Options): Promise<void> {
   if (options.read !== undefined) parseSourceRule(options.read)
+  const path = givenPath(folder)
+  requireItems(path)
   await withStoreOrNew(async (storage, config) => {
     const { people, repository } = storage
     const files = await openFiles(config.files, repository)
@@ -61,7 +63,6 @@ async function run(folder: string, options: Options): Promise<void> {
     const groups = new Set((await people.listGroups()).map(({ name }) => name))
     const progress = showProgress()
     try {
-      const path = givenPath(folder)
       const naming = { name: nameOf(options, path), isGiven: options.name !== undefined, isKept: true }
       const items = await openItems(path, { groups, naming })
       const work = async (run: Run) => {

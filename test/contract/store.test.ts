@@ -137,16 +137,30 @@ test('D6 a refusal is one line that names the place, and a command that creates 
   assert.deepEqual([again.code, again.stderr], [0, ''])
 })
 
-for (const args of [
-  ['import', 'nothing.csv', '--entity', 'letters', '--key', 'id'],
-  ['ingest', 'nothing'],
-  ['eperson', 'add', 'ruth@example.org'],
-])
-  testOn('sqlite', `D6 carrel ${args.slice(0, 2).join(' ')} may create a store`, async t => {
+for (const [command, args] of Object.entries({
+  import: ['letters.csv', '--entity', 'letters', '--key', 'id'],
+  ingest: ['.'],
+  'eperson add': ['ruth@example.org'],
+}))
+  testOn('sqlite', `D6 carrel ${command} may create a store`, async t => {
     const folder = emptyFolder(t)
-    const { stderr } = await carrel(folder, args)
+    const source = temporaryFolder(t, 'sqlite')
+    writeFileSync(join(source, 'letters.csv'), 'id\n1\n')
+    const given = args.map(one => (/^(letters|\.)/.test(one) ? join(source, one) : one))
+    const { stderr } = await carrel(folder, [...command.split(' '), ...given])
     assert.ok(stderr.startsWith(`carrel: created a new store in ${folder}\n`), stderr)
   })
+
+testOn('sqlite', 'D6 a source that is not there is named first, and no store is created for it', async t => {
+  const folder = emptyFolder(t)
+  for (const [command = '', ...args] of [
+    ['import', 'nothing.csv', '--entity', 'letters', '--key', 'id'],
+    ['ingest', 'nothing'],
+  ]) {
+    assertRefused(await carrel(folder, [command, ...args]), /nothing/)
+    assert.equal(await holdsStore(folder), false, command)
+  }
+})
 
 /** Returns every file below the folder with its content. */
 const contentsOf = (folder: string): Readonly<Record<string, string>> =>

@@ -256,10 +256,15 @@ testOnOne(
   'D4 D5 a service is not ready while its demo is being added, and ends with one sentence if that fails',
   async t => {
     const dataFolder = temporaryFolder(t)
-    // A bucket that takes connections but doesn't answer, so that the demo waits for it.
+    // A bucket that breaks off all connections until the service serves, and then doesn't answer, so that the demo
+    // waits for it.
     const bucket = createServer().listen(0, '127.0.0.1')
     const connections = new Set<Socket>()
-    bucket.on('connection', connection => connections.add(connection.on('error', () => {})))
+    let isServing = false
+    bucket.on('connection', connection => {
+      if (isServing) connections.add(connection.on('error', () => {}))
+      else connection.destroy()
+    })
     const other = createServer().listen(0, '127.0.0.1')
     await Promise.all([once(bucket, 'listening'), once(other, 'listening')])
     const [endpoint, port] = [bucket, other].map(server => String((server.address() as AddressInfo).port))
@@ -276,6 +281,8 @@ testOnOne(
       },
     })
     const address = `http://127.0.0.1:${port}`
+    await until('the service', async () => (await fetch(`${address}/health/live`)).ok)
+    isServing = true
     await until('letters', async () => (await fetch(address + question)).status === 200)
     const ready = await fetch(`${address}/health/ready`)
     assert.equal(ready.status, 503)

@@ -98,6 +98,7 @@ test('D3 query endpoints read from the replica, and what it does not know yet co
 
 test('T4 T6 D3 logging in, logout and rights never wait for the replica', async t => {
   const { service, admin, servers } = await withReplica(t)
+  await service.storage.people.addGroup('Readers', commandEvent('group.add'))
   await service.addRecords('shared', 'id', [{ id: 1 }], 'group:Readers')
   await pauseReplay(t, servers)
   const { people, secrets } = service.storage

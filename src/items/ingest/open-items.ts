@@ -160,17 +160,22 @@ async function within<T>(name: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Opens a folder with `manifest.csv`, or a folder of DSpace's item folders.
- * @throws ImportError if it is neither
- */
-export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
+/** @throws ImportError for a path at which no folder is */
+export function requireItems(path: string): void {
   const given = statSync(path, { throwIfNoEntry: false })
   if (!given) throw new ImportError(`there is no folder ${path}`)
   if (!given.isDirectory())
     throw new ImportError(
       `${path} is a file; give the folder that holds ${manifestName} or DSpace's item folders`,
     )
+}
+
+/**
+ * Opens a folder with `manifest.csv`, or a folder of DSpace's item folders.
+ * @throws ImportError if it is neither
+ */
+export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
+  requireItems(path)
   const folder = realpathSync(path)
   // A dangling link counts, because the folder was meant to have a manifest.
   const manifest = lstatSync(join(folder, manifestName), { throwIfNoEntry: false })
