@@ -58,8 +58,8 @@ test('Q14 Q7 whatever is asked, in any form: no 5xx, no words of the engine, and
     assert.ok(body.length < maxProblem, asked)
   }
   t.diagnostic(JSON.stringify([...answered]))
-  assert.ok((answered.get(200) ?? 0) > 50, JSON.stringify([...answered]))
-  assert.ok((answered.get(400) ?? 0) > 50)
+  assert.ok((answered.get(200) ?? 0) > 20, JSON.stringify([...answered]))
+  assert.ok((answered.get(400) ?? 0) > 20)
 })
 
 async function withThings(t: TestContext): Promise<Service> {

@@ -283,7 +283,8 @@ export async function ask(
   const { method = 'GET', headers = {}, body } = asking
   const response = await fetch(service.address + path, {
     method,
-    headers: { ...headers, ...caller.headers },
+    // The same id each time, so that answers can be compared.
+    headers: { 'x-request-id': 'asked', ...headers, ...caller.headers },
     ...(body === undefined ? {} : { body }),
   })
   const text = await response.text()

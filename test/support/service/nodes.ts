@@ -239,7 +239,7 @@ export async function addEvents(url: string, count: number, bytes: number): Prom
 
 const eventColumns = `id, time, event, outcome, eperson, actor,
   (SELECT email FROM carrel.eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, CAST(changes AS JSON) AS changes,
-  CAST(repeats AS JSON) AS repeats`
+  CAST(repeats AS JSON) AS repeats, request`
 
 /** Makes the reading of each event take this number of seconds. */
 export async function slowEvents(url: string, seconds: number): Promise<void> {

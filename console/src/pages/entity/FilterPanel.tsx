@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Entity } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { useDraft } from '../../parts/draft.ts'
@@ -36,8 +36,12 @@ export function FilterPanel({
   const start: Filter = { join: 'and', conditions: first ? [conditionFor(first)] : [] }
   const [filter, setFilter] = useState<Filter>(read && read.conditions.length > 0 ? read : start)
 
-  // The filter was changed elsewhere, such as by Back.
+  // The filter was changed elsewhere, such as by Back. The first one is shown already, and what was chosen before this
+  // runs must stay.
+  const shown = useRef(condition)
   useEffect(() => {
+    if (shown.current === condition) return
+    shown.current = condition
     const now = readFilter(condition, entity.fields)
     if (!now) setMode('pql')
     else if (printFilter(filter, entity.fields) !== condition)
