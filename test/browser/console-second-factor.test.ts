@@ -263,6 +263,7 @@ testOn(
       await button(dialog(page), 'Remove').click()
       await said(page, 'Removed.')
     })
+    await factorsIn(page).filter({ hasText: 'My phone' }).waitFor({ state: 'detached' })
     assert.equal(await factorsIn(page).count(), 1)
 
     // An administrator, who has no factor, resets it.
