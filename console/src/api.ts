@@ -47,7 +47,7 @@ if (client.session?.eperson !== undefined) claim(client.session.eperson)
  * The eperson on whose behalf an administrator acts, and the reason given. It applies to this tab until it is
  * ended.
  */
-export interface Acting {
+interface Acting {
   readonly uuid: string
   readonly name: string
   readonly reason: string

@@ -68,22 +68,12 @@ export const keyPath = (entity: Entity, record: DataRecord): string =>
 
 const escaped = (value: string) => value.replaceAll(/[\\,]/g, '\\$&')
 
-/**
- * Reads a key from the last part of an address. In a composite key, a comma after a backslash belongs to the
- * value.
- */
-export const keyInPath = (entity: Entity, text: string): string | readonly string[] => {
-  if (keyOf(entity).length === 1) return text
-  const parts = text.match(/(?:\\.|[^,\\])+|(?<=,)(?=,|$)|^(?=,)/g) ?? []
-  return parts.map(part => part.replaceAll(/\\(.)/g, '$1'))
-}
-
 export const entityPath = (name: string): string => `entities/${encodeURIComponent(name)}`
 export const recordPath = (entity: Entity, record: DataRecord): string =>
   `${entityPath(entity.name)}/records/${keyPath(entity, record)}`
 
 /** A query and an order of records. */
-export interface Asked {
+interface Asked {
   readonly query?: string | undefined
   readonly order?: readonly { readonly field: string; readonly order: 'asc' | 'desc' }[]
 }

@@ -15,7 +15,7 @@ export interface Eperson {
   readonly method: string
 }
 
-export type Who =
+type Who =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'nobody' }
   | { readonly kind: 'eperson'; readonly eperson: Eperson; readonly administrator: boolean }

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals'
 
 /** Settings of the console's appearance, kept in this browser. */
-export type Theme = 'system' | 'light' | 'dark'
+type Theme = 'system' | 'light' | 'dark'
 
 const themes: readonly string[] = ['light', 'dark']
 

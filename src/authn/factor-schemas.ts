@@ -23,7 +23,7 @@ const browserJson = Type.Unsafe<Readonly<Record<string, unknown>>>({
   additionalProperties: {},
 })
 
-export const Proof = named(
+const Proof = named(
   'FactorProof',
   {
     totp: Type.Optional(text),

@@ -6,7 +6,7 @@ import { type Mac, sameText } from '../lib/hmac.ts'
  * one that the service itself would have written, so nothing in a token can influence how it is verified (RFC
  * 8725 §3.1, contract T8).
  */
-export interface Claims {
+interface Claims {
   /** The eperson's UUID. */
   readonly eid: string
   /** The ids of the special groups that came with the login. */

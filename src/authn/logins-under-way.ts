@@ -9,7 +9,7 @@ import type { Proven } from './tokens.ts'
 /** A login whose password was right. */
 export type RightPassword = Omit<Login, 'begins' | 'sessionKey'>
 /** A session that a directory or a provider has begun, and whose token waits for the factor. */
-export interface Vouched extends Pick<Proven, 'begun' | 'method' | 'sg'> {
+interface Vouched extends Pick<Proven, 'begun' | 'method' | 'sg'> {
   readonly uuid: string
 }
 /** A login that a ticket stands for. Whatever ends sessions ends it (T12, docs/decisions/0081). */

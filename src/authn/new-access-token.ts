@@ -5,7 +5,7 @@ import { apiParts, type Scope } from '../model/access-tokens.ts'
 const checked = bodyChecks(() => import('./contracts.ts'), 'access-token-invalid')
 
 /** A new access token as its owner wants it, checked. */
-export interface WantedToken {
+interface WantedToken {
   readonly name: string
   readonly scope: Scope
   readonly networks: readonly string[]
@@ -14,7 +14,7 @@ export interface WantedToken {
 }
 
 /** Limits of a token's end. Times are in milliseconds since 1970. */
-export interface Bounds {
+interface Bounds {
   readonly now: number
   /** Maximum lifetime in ms. */
   readonly longest: number

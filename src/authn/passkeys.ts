@@ -46,7 +46,7 @@ export interface Passkeys {
   ): Promise<{ readonly counter: number } | undefined>
 }
 
-export type NewPasskey = Pick<StoredFactor, 'counter' | 'credential' | 'secret'>
+type NewPasskey = Pick<StoredFactor, 'counter' | 'credential' | 'secret'>
 
 interface Parts {
   readonly clock: Clock

@@ -10,7 +10,7 @@ import type { Keys } from '../model/throttle.ts'
 import type { Attempt, Attempts, BegunAttempt as Begun } from '../storage/sessions.ts'
 
 /** The account being logged in to. */
-export interface Account {
+interface Account {
   /** The email address or name as it was typed, or another text that is unique to the account. */
   readonly user: string
   /** The eperson's UUID; null if there is no such account. */

@@ -24,7 +24,7 @@ import { actingKey, createTokenKeys, type Origin, ofSession, originsOf } from '.
  * the key's name and the key, and stays the same when a token is refreshed (T11). So it also tells the
  * sessions of an eperson apart, which can be ended one by one (docs/decisions/0040).
  */
-export type TokenKind = TokenPurpose
+type TokenKind = TokenPurpose
 
 /** An eperson's current session and its origin, from which a token is made. */
 export interface Proven extends Origin {
@@ -71,7 +71,7 @@ type Minted = Omit<Proven, 'acting'> & Partial<Pick<Verified, 'ends'>>
  * Login tokens that were verified, with what they say. The signature of such a token isn't verified again, but its
  * session is checked on every request.
  */
-export type VerifiedTokens = RecentlyUsed<string, Verified>
+type VerifiedTokens = RecentlyUsed<string, Verified>
 
 /** Maximum number of verified tokens that an event loop keeps, and of their bytes. */
 const maxVerified = 10_000

@@ -18,7 +18,7 @@ export type VerifyAccessToken = (
   address: string | null,
 ) => Awaitable<ByAccessToken | undefined>
 
-export interface ByAccessToken extends Verified {
+interface ByAccessToken extends Verified {
   readonly grant: Grant
 }
 

@@ -86,7 +86,7 @@ function nothingDeclared(one: string, other: string, all: Known): Failure {
 }
 
 /** A relation with the entity that keeps it. */
-export interface Declaration extends Relation {
+interface Declaration extends Relation {
   readonly entity: string
 }
 

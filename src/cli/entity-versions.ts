@@ -65,7 +65,7 @@ function versionNumber(text: string): number {
 }
 
 /** @throws Failure unless it is an imported entity */
-export function requireImported(name: string, entity: Entity | undefined): RecordEntity {
+function requireImported(name: string, entity: Entity | undefined): RecordEntity {
   if (!entity)
     throw new Failure(`there is no imported entity ${name}; \`carrel entity list\` shows all entities`)
   if (entity.source.kind !== 'records')

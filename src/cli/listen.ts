@@ -24,7 +24,7 @@ export function listenFailure(error: unknown, host: string, port: number): unkno
   return error
 }
 
-export interface Reserved {
+interface Reserved {
   /** The configuration with the number of the port, which links need before the service listens. */
   readonly config: Config
   /** Lets other services have the port. */

@@ -5,7 +5,7 @@ import { createLog, writeLine } from '../http/log.ts'
 import type { Phase } from '../model/limits.ts'
 
 /** The reason why a service stops. */
-export type Cause = 'SIGTERM' | 'SIGINT' | 'end of parent'
+type Cause = 'SIGTERM' | 'SIGINT' | 'end of parent'
 
 export interface Stoppable {
   readonly times: StopTimes
@@ -18,7 +18,7 @@ export interface Stoppable {
   readonly end: () => Promise<void>
 }
 
-export interface Stopping {
+interface Stopping {
   /** True once the service has been told to end. */
   readonly hasBegun: () => boolean
   /** Says how to end from now on. Before that, nothing is under way, and a signal ends the process at once. */

@@ -45,7 +45,7 @@ export interface Start {
 }
 
 /** Handlers of the main thread, which a loop calls. */
-export interface MainHandlers extends SharedHandlers, QueueHandlers {}
+interface MainHandlers extends SharedHandlers, QueueHandlers {}
 
 let app: FastifyInstance | undefined
 let storage: Storage | undefined

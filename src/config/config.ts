@@ -106,7 +106,7 @@ export type Config = Readonly<{
 }> &
   SecondFactorConfig
 
-export type DatabaseConfig =
+type DatabaseConfig =
   | Readonly<{ kind: 'embedded' }>
   | Readonly<{
       kind: 'postgres'

@@ -71,7 +71,7 @@ export interface Look {
   readonly logo: Logo | null
 }
 
-export interface Logo {
+interface Logo {
   readonly type: string
   readonly bytes: Uint8Array
 }

@@ -154,20 +154,20 @@ export interface LdapServer {
 }
 
 /** Finds an entry by its name, which contains what the person types. */
-export interface FindByName {
+interface FindByName {
   readonly kind: 'name'
   /** A DN with `{user}`. */
   readonly dn: string
 }
 
 /** Finds an entry by a search. */
-export interface FindBySearch extends SearchPlace {
+interface FindBySearch extends SearchPlace {
   readonly kind: 'search'
   /** The account that searches; null for an anonymous search. */
   readonly account: { readonly dn: string; readonly password: string } | null
 }
 
-export interface SearchPlace {
+interface SearchPlace {
   /** The DN below which entries are searched. */
   readonly base: string
   /** A filter with `{user}`, or with `{dn}` for groups. */

@@ -91,7 +91,7 @@ const patienceWithPipe = { unopened: 1_000, opened: 30_000 }
 const lookAgainAfter = 10
 
 /** A secret is one line, unless it is PEM. */
-export type SecretForm = 'line' | 'lines'
+type SecretForm = 'line' | 'lines'
 
 interface Reading {
   /** The folder of a relative path; the working directory if it isn't given. */

@@ -4,7 +4,7 @@ import { readDatabaseAddress } from '../lib/database-address.ts'
 import { isFilesPlace, isFolder, placesTaken } from './files-place.ts'
 
 /** A setting (D3): what it takes, its default, and how it is parsed. */
-export interface Setting<T> {
+interface Setting<T> {
   readonly takes: string
   /** The default, as the documentation shows it; null if the setting has none. */
   readonly fallback: string | null
@@ -16,7 +16,7 @@ export interface Setting<T> {
 /** The key of the path of a file with this secret. */
 export const fileKeyOf = (key: string): string => `${key}_FILE`
 
-export const setting = <T>(
+const setting = <T>(
   takes: string,
   fallback: string | null,
   read: (text: string) => T | undefined,
@@ -26,24 +26,24 @@ const secret = <T>(takes: string, read: (text: string) => T | undefined): Settin
   isSecret: true,
 })
 
-export const wholeNumber = (min: number, max: number) => (text: string) => {
+const wholeNumber = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
   return value >= min && value <= max ? value : undefined
 }
-export const decimal = (min: number, max: number) => (text: string) => {
+const decimal = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN
   return value >= min && value <= max ? value : undefined
 }
-export const oneOf =
+const oneOf =
   <const T extends string>(...legal: T[]) =>
   (text: string) =>
     legal.find(one => one === text)
-export const list = (text: string) =>
+const list = (text: string) =>
   text
     .split(',')
     .map(part => part.trim())
     .filter(part => part !== '')
-export const listOf = (legal: (part: string) => boolean) => (text: string) => {
+const listOf = (legal: (part: string) => boolean) => (text: string) => {
   const parts = list(text)
   return parts.every(legal) ? parts : undefined
 }
@@ -56,7 +56,7 @@ const isOrigin = (text: string) => URL.parse(text)?.origin === text && /^https?:
 const isMetadataField = (text: string) => /^[\w-]+(\.[\w-]+){1,2}$/.test(text)
 const headerName = (text: string) => (/^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined)
 const postgresUrl = (text: string) => (readDatabaseAddress(text) === undefined ? undefined : text)
-export const textOf = (text: string) => text
+const textOf = (text: string) => text
 
 const repositoryName = (text: string) => {
   const name = text.trim()

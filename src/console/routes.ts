@@ -146,7 +146,7 @@ function providerNames({ singleSignOn }: Pick<Config, 'singleSignOn'>): Readonly
 }
 
 /** The output of `console/build.js`: one page, and files whose names change with their contents. */
-export interface Built {
+interface Built {
   /** The page, with `{base}` in place of the path of the console. */
   readonly page: string
   readonly assets: FilesIn
@@ -164,7 +164,7 @@ interface Asset {
 }
 
 /** Encodings, the smallest first. */
-export const encodings = ['br', 'gzip'] as const
+const encodings = ['br', 'gzip'] as const
 type Encoding = (typeof encodings)[number]
 
 const suffixes: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }

@@ -238,7 +238,7 @@ function schemaIn({ prefix, namespace }: Given): WantedSchema {
 }
 
 /** @throws Problem 422 */
-export function fieldIn(given: Given): WantedField {
+function fieldIn(given: Given): WantedField {
   const { element, qualifier = null } = given
   const wanted = 'must have letters, digits, - and _, 64 characters at most'
   if (typeof element !== 'string' || !isName(element))
@@ -265,7 +265,7 @@ function scopeNoteIn({ scopeNote = null }: Given): string | null {
  * Refuses other values for members that a change may only repeat.
  * @throws Problem 422
  */
-export function refuseOther(given: Given, fixed: Given): void {
+function refuseOther(given: Given, fixed: Given): void {
   for (const [name, value] of Object.entries(fixed)) {
     const other = given[name]
     if (other === undefined || other === value || (value === null && other === '')) continue

@@ -69,7 +69,7 @@ export interface BucketClient {
 }
 
 /** Headers of the answer of a signed address. */
-export interface SignedHeaders {
+interface SignedHeaders {
   readonly type: string
   readonly disposition: string
 }

@@ -19,7 +19,7 @@ export class OtherStore extends OperatorError {
 /**
  * The files still belong to the store that this one is a copy of (docs/decisions/0016); nothing was done.
  */
-export class UnfinishedCopy extends OperatorError {
+class UnfinishedCopy extends OperatorError {
   constructor(place: string) {
     super(
       `${place} still belongs to the store that this one was copied from; run \`carrel copy --finish\` first`,

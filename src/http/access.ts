@@ -7,7 +7,7 @@ import type { ApiPart } from '../model/access-tokens.ts'
 export type Access = ReadAccess | ChangeAccess
 
 /** The callers who may use a route. */
-export type Who =
+type Who =
   | 'anybody'
   | 'eperson'
   | 'administrator'
@@ -19,7 +19,7 @@ export type Who =
     }
 
 /** The tokens that a route accepts. It accepts the token of a login in any case. */
-export interface Tokens {
+interface Tokens {
   /** True if a short-lived token in the address may authenticate the request. */
   readonly shortLived: boolean
   /**

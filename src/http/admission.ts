@@ -22,7 +22,7 @@ const isForPrograms = ({ url }: FastifyRequest) => url.startsWith(metricsPath) &
 
 const changing = new Set(['PUT', 'PATCH', 'DELETE'])
 
-export type Admit = (request: FastifyRequest, reply: FastifyReply) => 'answered' | 'go on'
+type Admit = (request: FastifyRequest, reply: FastifyReply) => 'answered' | 'go on'
 
 /**
  * Makes the checks that every request passes first, even one that the framework can't route (C5): security

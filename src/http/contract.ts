@@ -67,13 +67,13 @@ export const tags = {
   Operation: 'What operators do and look at besides the command line.',
   'For DSpace’s user interface': 'Empty answers for what Carrel doesn’t have.',
 } as const
-export type Tag = keyof typeof tags
+type Tag = keyof typeof tags
 
 /** The contracts of one file, by name; a function makes a contract for each of a family of routes. */
 export type Contracts = Readonly<Record<string, Contract | ((...given: never[]) => Contract)>>
 
 /** Loads a contract. It is loaded only when needed: schemas take memory, and no answer uses them. */
-export type ContractOf = () => Promise<Contract & { readonly operationId: string }>
+type ContractOf = () => Promise<Contract & { readonly operationId: string }>
 
 type Arguments<C> = C extends (...given: infer A) => Contract ? A : []
 
@@ -118,7 +118,7 @@ type Register<A extends Access> = <R extends RouteGenericInterface = RouteGeneri
 ) => unknown
 
 /** The ways to register a route. One that doesn't state its access doesn't compile. */
-export interface Routes {
+interface Routes {
   readonly get: Register<ReadAccess>
   readonly head: Register<ReadAccess>
   readonly options: Register<ReadAccess>

@@ -7,7 +7,7 @@ import { Problem } from './problems.ts'
 import { countHeader } from './refuse-malformed.ts'
 
 /** @throws Problem if the request was meant for another host */
-export type RequireHost = (request: FastifyRequest) => void
+type RequireHost = (request: FastifyRequest) => void
 
 type Settings = Pick<Config, 'allowedHosts' | 'basePath' | 'baseUrl'>
 

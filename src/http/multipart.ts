@@ -10,7 +10,7 @@ import { free } from './send-pieces.ts'
 const library = onDemand<typeof busboy>('@fastify/busboy')
 
 /** A file in a form (RFC 7578), as it arrives. */
-export interface SentFile {
+interface SentFile {
   /**
    * The file name as the client sent it, possibly with a path; undefined if there was none. It is never used
    * to name a file on disk.
@@ -21,7 +21,7 @@ export interface SentFile {
   readonly pieces: AsyncIterable<Buffer>
 }
 
-export interface Form<T> {
+interface Form<T> {
   /** Values by field name. */
   readonly fields: ReadonlyMap<string, string>
   /** The result of `take`; undefined if no file was sent. */

@@ -34,7 +34,7 @@ export const time = Type.String({ format: 'date-time' })
 export const uri = Type.String({ format: 'uri-reference' })
 
 /** Any value that JSON can express. */
-export type JsonValue =
+type JsonValue =
   | string
   | number
   | boolean

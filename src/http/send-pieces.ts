@@ -5,7 +5,7 @@ import { signalOf } from './connection.ts'
 import { Problem } from './problems.ts'
 
 /** A body in pieces, each in its own memory. */
-export interface Pieces {
+interface Pieces {
   readonly before: string
   readonly between: string
   readonly after: string

@@ -12,7 +12,7 @@ export type Constraint = Pick<DescribedField, 'name' | 'type' | 'collation'> &
   Pick<FieldDeclaration, 'required' | 'default' | 'oneOf'>
 
 /** A field whose value a record can't have. */
-export interface Misfit {
+interface Misfit {
   readonly field: string
   /** Words that follow the place, such as the line. */
   readonly message: string

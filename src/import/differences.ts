@@ -22,13 +22,13 @@ export interface Differences {
   }
 }
 
-export interface RecordKey {
+interface RecordKey {
   /** The values of the key fields as texts. */
   readonly key: readonly string[]
 }
 
 /** The value of a field before and after, as JSON that may be cut. */
-export interface ValueChange {
+interface ValueChange {
   readonly name: string
   readonly before: string
   readonly after: string

@@ -15,7 +15,7 @@ interface Place {
 }
 
 /** Two places at which a number has different texts. They may be the same place. */
-export type Pair = readonly [first: Place, again: Place]
+type Pair = readonly [first: Place, again: Place]
 
 /** @returns two places of a number with several texts; undefined if each number has a single text */
 export function differentTexts(runs: readonly Run[], ranks: RunRanks): Pair | undefined {
@@ -51,7 +51,7 @@ export function differentTexts(runs: readonly Run[], ranks: RunRanks): Pair | un
 }
 
 /** A line, and the text of a number on it. */
-export interface WrittenNumber {
+interface WrittenNumber {
   readonly line: number
   readonly text: string
 }

@@ -13,7 +13,7 @@ import { kindOf } from './types.ts'
 export type ValueKind = FieldType | 'date' | Looks | 'grouped'
 
 /** Values of one kind in a field. */
-export interface KindFound {
+interface KindFound {
   readonly kind: ValueKind
   readonly count: number
   /** The first line that has one, and the value there. */
@@ -23,7 +23,7 @@ export interface KindFound {
   readonly quoted?: Omit<KindFound, 'kind' | 'quoted'>
 }
 
-export interface TextFound {
+interface TextFound {
   readonly text: string
   readonly count: number
   readonly line: number

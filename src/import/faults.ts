@@ -16,7 +16,7 @@ export interface Fault {
   readonly alike?: Alike
 }
 
-export interface Alike {
+interface Alike {
   readonly count: number
   /** The first lines with such faults. */
   readonly lines: readonly number[]
@@ -73,7 +73,7 @@ function alikeInWords({ count, lines }: Alike): string {
 }
 
 /** Faults that differ only in their values. */
-export interface Kind {
+interface Kind {
   /** The first faults, in the order of the file. */
   readonly faults: readonly Fault[]
   readonly lines: readonly number[]

@@ -13,7 +13,7 @@ export interface Taker {
 }
 
 /** A part of a file in which there is room for four bytes for each value of each run. */
-export interface Room {
+interface Room {
   readonly descriptor: number
   readonly position: number
 }

@@ -4,7 +4,7 @@ import type { Batch } from './batches.ts'
 import type { Appender } from './spool.ts'
 
 /** The records of a batch as they are stored in a spool. */
-export type Stored = Pick<Batch, 'descriptor' | 'count' | 'json' | 'jsonBytes'>
+type Stored = Pick<Batch, 'descriptor' | 'count' | 'json' | 'jsonBytes'>
 
 /** @returns the JSON of the records, in the order in which they are stored */
 export function recordsIn({ descriptor, count, json, jsonBytes }: Stored): string[] {
@@ -48,7 +48,7 @@ const leastAhead = 8 * 1024
 const mostAhead = 64 * 1024
 
 /** For each number, the index of the batch that has its record. */
-export type BatchIndexes = Uint16Array | Uint32Array
+type BatchIndexes = Uint16Array | Uint32Array
 
 /** @param numbers the number of each record, in the order of the file */
 export function batchIndexes(batches: readonly Stored[], numbers: Uint32Array): BatchIndexes {

@@ -59,7 +59,7 @@ export type PreviewField = Field &
     readonly from?: string
   }
 
-export interface PreviewOptions
+interface PreviewOptions
   extends Pick<ImportOptions, 'name' | 'key' | 'types' | 'collations' | 'reading' | 'signal'> {
   /** The kind of change; undefined: the file has all records. */
   readonly kind?: ChangeKind

@@ -32,7 +32,7 @@ export const maxText = 1_000
 /** Maximum characters of a separator. */
 export const maxSeparator = 10
 /** Maximum characters of the JSON of a recipe. */
-export const maxRecipe = 256 * 1024
+const maxRecipe = 256 * 1024
 
 /** @throws RecipeFault for a text that is not a recipe */
 export function parseRecipe(json: string): Recipe {
@@ -240,7 +240,7 @@ export const keptBy = ({ recipe, isGiven }: ChosenRecipe): { readonly recipe?: R
   isGiven ? { recipe: isBlank(recipe) ? null : recipe } : {}
 
 /** The options of the pipeline. */
-export interface RecipeOptions {
+interface RecipeOptions {
   /** Declared types and collations, by the names of fields in the entity. */
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>

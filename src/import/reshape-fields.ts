@@ -24,7 +24,7 @@ export interface Reshaping {
   readonly types?: Readonly<Record<string, FieldType>>
 }
 
-export interface ReshapeReport {
+interface ReshapeReport {
   readonly entity: string
   readonly records: number
   readonly fields: number

@@ -5,7 +5,7 @@ import { failing, writeAt } from '../lib/files-at.ts'
  * A temporary file without a name, which disappears with the process, however that ends. Other threads use it
  * through its descriptor, which belongs to the whole process.
  */
-export interface Spool {
+interface Spool {
   readonly descriptor: number
   close(): void
 }

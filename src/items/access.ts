@@ -23,7 +23,7 @@ function found<T>(thing: T | undefined, what: string): T {
 }
 
 /** Parts that are needed to show an item. */
-export interface Items {
+interface Items {
   readonly repository: Repository
   readonly config: Pick<Config, 'hiddenMetadata'>
 }

@@ -3,7 +3,7 @@ const sessions = ['any', 'read-write', 'read-only', 'primary', 'standby'] as con
 export type SessionKind = (typeof sessions)[number]
 
 /** The address of a database, which several servers may have. */
-export interface DatabaseAddress {
+interface DatabaseAddress {
   /** The address of each server by itself, in the order in which they are tried. */
   readonly servers: readonly string[]
   readonly hosts: readonly string[]

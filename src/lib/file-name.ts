@@ -1,4 +1,4 @@
-export interface FileName {
+interface FileName {
   /** The safe name; '' if nothing is left. */
   readonly name: string
   readonly isChanged: boolean

@@ -184,7 +184,7 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 /** Names the kind of a JSON value. */
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'number' || exactText(value) !== undefined) return 'a number'
   return typeof value === 'string' ? 'a text' : Array.isArray(value) ? 'an array' : 'an object'

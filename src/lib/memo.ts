@@ -16,7 +16,7 @@ export function memo<Of extends object, Made>(make: (of: Of) => Made): (of: Of) 
 }
 
 /** A limit of what a map holds, in bytes. */
-export interface Weighed<K, V> {
+interface Weighed<K, V> {
   readonly maxBytes: number
   /** Size of an entry in bytes, about. It never changes. */
   readonly sizeOf: (key: K, value: V) => number

@@ -30,7 +30,7 @@ const time =
 const maxLength = 64
 
 /** An instant that was read. */
-export interface ReadInstant {
+interface ReadInstant {
   /** In UTC, such as `2026-01-01T04:19:47.5Z`. */
   readonly text: string
   /** The parts that were assumed: the time of day, which is midnight then, or the zone, which is UTC. */

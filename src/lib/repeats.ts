@@ -5,7 +5,7 @@ const maxCounted = 10_000
 const writtenAtOnce = 20
 
 /** The writers for the entries of one key. */
-export interface Repeated {
+interface Repeated {
   first(): Promise<void>
   /** @param count number of entries since the first, or since the last count */
   others(count: number): Promise<void>

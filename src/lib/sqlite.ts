@@ -6,7 +6,7 @@ import { RecentlyUsed } from './memo.ts'
 import { systemReason } from './system-errors.ts'
 
 /** The SQLite driver, which only this file uses. A connection keeps its most recently used statements. */
-export type Value = SQLInputValue
+type Value = SQLInputValue
 export type Row = Record<string, unknown>
 
 export interface Database {
@@ -57,10 +57,10 @@ export interface OpenOptions {
 }
 
 export type SqlValue = string | bigint | number | Uint8Array | null
-export type SqlResult = string | number | null
+type SqlResult = string | number | null
 
 /** The state of an aggregate function for one group of rows. */
-export interface SqlAggregate {
+interface SqlAggregate {
   /** @param more further arguments of the function */
   add(value: SqlValue, ...more: SqlValue[]): void
   result(): SqlResult

@@ -7,7 +7,7 @@ import { checkNumberMask, numberFormat } from './to-char-number.ts'
  * A value for PostgreSQL's `to_char` (https://www.postgresql.org/docs/18/functions-formatting.html): an
  * instant in UTC or a `numeric`. The result is that of a server with the locale C.
  */
-export type Formatted = { readonly instant: string } | { readonly number: string }
+type Formatted = { readonly instant: string } | { readonly number: string }
 
 /** Maximum length in UTF-16 units. */
 const maxLength = 200

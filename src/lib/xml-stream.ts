@@ -15,7 +15,7 @@ export interface XmlElement {
   readonly declared: readonly (readonly [prefix: string, uri: string])[]
 }
 
-export interface XmlAttribute {
+interface XmlAttribute {
   readonly name: string
   readonly local: string
   readonly prefix: string
@@ -30,7 +30,7 @@ export interface XmlHandler {
   close(): void
 }
 
-export interface XmlReader {
+interface XmlReader {
   /** Reads the next piece of at most 64 kB. */
   write(xml: string): void
   /** Ends the document. Call it after the last piece. */

@@ -41,7 +41,7 @@ export const profileFields = [
   'dspace.agreements.cookies',
   'dspace.accessibility.settings',
 ] as const
-export type ProfileField = (typeof profileFields)[number]
+type ProfileField = (typeof profileFields)[number]
 export type Profile = Readonly<Partial<Record<ProfileField, string>>>
 
 /** Parses a stored profile; null: nothing is known. */

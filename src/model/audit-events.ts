@@ -153,7 +153,7 @@ export const chainKindOf = (event: AuditEvent): ChainKind =>
   event.outcome === 'failure' || isCounted(event) ? 'repeats' : 'changes'
 
 /** A session's stamp when it was verified. */
-export interface Stamped {
+interface Stamped {
   /** The eperson's UUID. */
   readonly uuid: string
   readonly stamp: number

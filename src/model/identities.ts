@@ -69,7 +69,7 @@ export interface ProviderSessionFilter {
 }
 
 /** The epersons in the store that match an identity. */
-export interface IdentityMatches {
+interface IdentityMatches {
   readonly bySubject: Eperson | undefined
   readonly byEmail: Eperson | undefined
   /** True if the eperson with that e-mail address is linked to another subject of the same provider. */

@@ -15,7 +15,7 @@ export function keyringOf(configured: readonly string[], kept: Keyring): Keyring
   return secrets.length > 0 ? () => secrets : kept
 }
 
-export type Purpose =
+type Purpose =
   | 'challenge'
   | 'csrf'
   | 'factor'

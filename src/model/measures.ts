@@ -36,9 +36,9 @@ export interface ConnectionMeasures {
 
 const bucketOperations = ['read', 'write', 'list', 'delete'] as const
 export type BucketOperation = (typeof bucketOperations)[number]
-export type Outcome = 'success' | 'failure'
+type Outcome = 'success' | 'failure'
 
-export type RefusedKind = 'login' | 'short-lived' | 'lease' | 'access'
+type RefusedKind = 'login' | 'short-lived' | 'lease' | 'access'
 
 const refusalReasons = [
   'malformed',

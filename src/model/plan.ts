@@ -204,7 +204,7 @@ export type Constant =
   /** A whole array or object as JSON, with the keys of objects sorted. */
   | { readonly kind: 'json'; readonly json: string }
 
-export type Shape = typeof wholeRecords | Rows
+type Shape = typeof wholeRecords | Rows
 
 const wholeRecords = { kind: 'records' } as const
 

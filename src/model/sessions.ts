@@ -6,7 +6,7 @@ import type { KeptSession, LoginMethod, Session } from './accounts.ts'
  * Sessions that an active system-wide alert allows (docs/decisions/0053). `current`: only administrators can
  * log in, and existing sessions go on. `admin`: only administrators are logged in.
  */
-export const allowedSessions = ['all', 'current', 'admin'] as const
+const allowedSessions = ['all', 'current', 'admin'] as const
 export type AllowedSessions = (typeof allowedSessions)[number]
 
 /**

@@ -14,7 +14,7 @@ export interface EntityState {
 }
 
 /** Writes states as opaque texts, and reads them. */
-export interface SealedStates {
+interface SealedStates {
   /** @returns the same text for the same states; undefined if it would be too long for links */
   seal(states: readonly EntityState[]): string | undefined
   /** @returns undefined for a text that wasn't made by `seal` */

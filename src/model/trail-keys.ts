@@ -10,7 +10,7 @@ import { type TrailKey, trailKey } from './trail.ts'
 export type KeyRow = { readonly id: number; readonly wrapped: Uint8Array }
 
 /** The trail's keys, and the changes that the store has to make to them. */
-export interface KeyPlan {
+interface KeyPlan {
   /** The key that seals new events. */
   readonly current: TrailKey
   /** Rows to replace. */

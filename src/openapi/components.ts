@@ -152,7 +152,7 @@ export const ProblemBody = named(
 )
 
 /** The schema of problems with only these codes. */
-export const problemOf = (some: readonly ProblemCode[]) => ({
+const problemOf = (some: readonly ProblemCode[]) => ({
   allOf: [
     { $ref: '#/components/schemas/Problem' },
     { properties: { code: { enum: some }, status: { const: problems[some[0] ?? 'internal-error'].status } } },

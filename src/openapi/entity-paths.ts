@@ -23,7 +23,7 @@ export interface EntityParts {
 }
 
 /** An entity that a reader is shown. */
-export interface Shown {
+interface Shown {
   readonly entity: Entity
   /** True if the reader may write its records. */
   readonly writable: boolean

@@ -8,7 +8,7 @@ import { type ProblemCode, problems } from '../http/problems.ts'
 export type Surroundings = Pick<Config, 'baseUrl' | 'csrfCookie' | 'csrfHeader' | 'queryBase'>
 
 const isBelow = (url: string, beginning: string) => url === beginning || url.startsWith(`${beginning}/`)
-export const isQuery = (url: string, { queryBase }: Pick<Config, 'queryBase'>) => isBelow(url, queryBase)
+const isQuery = (url: string, { queryBase }: Pick<Config, 'queryBase'>) => isBelow(url, queryBase)
 
 export const issuesCsrf = (route: DescribedRoute, surroundings: Surroundings): boolean =>
   ['GET', 'HEAD', 'OPTIONS'].includes(route.method) &&

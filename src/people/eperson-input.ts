@@ -27,7 +27,7 @@ export const epersonFields: Fields = new Map([
  */
 const maxEmail = 320
 
-export type DescribedPerson = Omit<NewPerson, 'passwordHash'>
+type DescribedPerson = Omit<NewPerson, 'passwordHash'>
 
 /**
  * Reads the eperson in the body of a POST. Members that DSpace's clients send and that mean nothing to Carrel

@@ -19,7 +19,7 @@ export interface ChangeFeed {
   close(): void
 }
 
-export interface Told {
+interface Told {
   /** undefined: changes from now on. */
   readonly since: EntityState | undefined
   /** True for server-sent events, which go on when everything is told; false for lines. */

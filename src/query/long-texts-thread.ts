@@ -33,7 +33,7 @@ function outcomeOf<T>(work: () => T): Outcome<T> {
 }
 
 /** A query to be planned, and what it may use. */
-export interface Question {
+interface Question {
   readonly asked: Asked
   /** The entity of the address; null at the query base. */
   readonly entity: string | null

@@ -36,7 +36,7 @@ export const FieldDescription = {
     Type.String({ description: 'The entity that has a record with the value as its key.' }),
   ),
 }
-export const Field = named('Field', FieldDescription)
+const Field = named('Field', FieldDescription)
 export const Key = Type.Union([text, Type.Array(text)], {
   description: 'The field, or the fields, that identify a record.',
 })

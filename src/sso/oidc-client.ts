@@ -6,7 +6,7 @@ import { Declined, Refused, Unavailable } from './protocol.ts'
  * The one file that knows the OpenID Connect library: requests to a provider, and the meaning of the
  * library's errors.
  */
-export interface OidcClient {
+interface OidcClient {
   /** Returns the discovery document, which is kept for ten minutes. @throws Unavailable */
   discover(): Promise<client.ServerMetadata>
   authorizationUrl(parameters: Readonly<Record<string, string>>): Promise<string>
@@ -23,13 +23,13 @@ export interface OidcClient {
   tryCredentials(redirectUri: string, way?: OidcConfig['clientAuthentication']): Promise<string>
 }
 
-export interface Checks {
+interface Checks {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
 }
 
-export interface Redeemed {
+interface Redeemed {
   readonly claims: Readonly<Record<string, unknown>> & { readonly sub: string }
   readonly idToken: string
   /** Claims of the userinfo endpoint, if the configuration asks for it. */

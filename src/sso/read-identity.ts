@@ -4,7 +4,7 @@ import { federationOf, isWithin, nameAt, withinScopes } from './federation.ts'
 import type { Attributes, VouchingIdp } from './protocol.ts'
 
 /** An identity and its groups, read from a provider's attributes (X3, G2). */
-export interface ReadIdentity {
+interface ReadIdentity {
   readonly identity: Identity
   /** Names of special groups, each once, in the order of the rules. */
   readonly groups: readonly string[]

@@ -62,7 +62,7 @@ export interface CodeUse {
   readonly secret: Uint8Array | null
 }
 
-export interface Enroller {
+interface Enroller {
   /** The session in which the enrolment has begun, as of then, or the login that has none yet; `begun` is then 0. */
   readonly session: KeptSession
   /** The id of the login's ticket, which is used up; null: it has none. */

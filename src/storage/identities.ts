@@ -14,7 +14,7 @@ import type { Part, Window } from './window.ts'
 
 export type SubjectOf = Pick<Identity, 'provider' | 'subject'>
 /** `taken`: by another eperson; `other-subject`: the eperson has another one at this provider. */
-export type Linked = Changed | 'taken' | 'other-subject'
+type Linked = Changed | 'taken' | 'other-subject'
 
 /**
  * The data of single sign-on (docs/decisions/0010): the epersons that identities belong to, the providers at

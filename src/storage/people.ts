@@ -135,7 +135,7 @@ export interface People {
   findGroups(search: GroupSearch, window: Window, client: Client): Awaitable<Part<GroupDetails>>
 }
 
-export interface Memberships {
+interface Memberships {
   /** Uuids of groups. */
   readonly direct: readonly string[]
   readonly inclusions: readonly { readonly child: string; readonly parent: string }[]
@@ -187,7 +187,7 @@ export interface GroupSearch {
 }
 
 /** An eperson by e-mail address, as commands name them, or by uuid. */
-export type OneEperson = { readonly email: string } | { readonly uuid: string }
+type OneEperson = { readonly email: string } | { readonly uuid: string }
 
 export interface EpersonSearch {
   /** Part of a name or of an e-mail address, or a whole uuid, in lower case; '' for all. */
@@ -197,7 +197,7 @@ export interface EpersonSearch {
 }
 
 /** A condition: being directly in a group, or not. */
-export interface Membership {
+interface Membership {
   readonly group: string
   readonly is: boolean
 }
@@ -221,12 +221,12 @@ export interface Credentials {
 export type VerifiedPassword = Pick<Credentials, 'uuid' | 'passwordStamp'>
 
 /** The verified password of an eperson who changes their own. */
-export interface OwnPassword extends VerifiedPassword {
+interface OwnPassword extends VerifiedPassword {
   /** The session that makes the change, and stays; undefined: none does. */
   readonly own?: KeptSession
 }
 
-export interface NewEperson {
+interface NewEperson {
   readonly email: string
   readonly firstName: string | null
   readonly lastName: string | null
@@ -234,11 +234,11 @@ export interface NewEperson {
   readonly administrator: boolean
 }
 
-export interface ListedEperson extends Eperson {
+interface ListedEperson extends Eperson {
   readonly groups: readonly string[]
 }
 
-export interface ListedGroup extends Group {
+interface ListedGroup extends Group {
   readonly members: number
 }
 

@@ -58,7 +58,7 @@ export interface Place {
 }
 
 /** `gone`: it is not its owner's any more. */
-export type Turn = 'runs' | 'waits' | 'gone'
+type Turn = 'runs' | 'waits' | 'gone'
 /** `lost`: it has ended, was marked as interrupted, or was removed. */
 export type Standing = 'wanted' | 'cancelled' | 'lost'
 

@@ -105,7 +105,7 @@ export interface Repository {
   forgetClaims(): Promise<void>
 }
 
-export interface SweptContents {
+interface SweptContents {
   /** The contents that the caller has to delete now. */
   readonly deleted: readonly string[]
   /** Number of contents that are unused from now on. */
@@ -127,7 +127,7 @@ export type ObjectKind = 'item' | 'bitstream'
 export type ReadersOutcome = 'changed' | 'unchanged' | 'no-eperson'
 
 /** Readers that items and bitstreams share, with the number of each. */
-export interface CountedAudience {
+interface CountedAudience {
   readonly id: number
   readonly readers: Readers
   readonly items: number
@@ -179,4 +179,4 @@ export interface FieldSearch {
 }
 
 export const demoStates = ['none', 'begun', 'complete'] as const
-export type DemoState = (typeof demoStates)[number]
+type DemoState = (typeof demoStates)[number]

@@ -16,7 +16,7 @@ export interface RecordEdit {
   readonly written: number
 }
 
-export interface WrittenRecord {
+interface WrittenRecord {
   readonly json: string | null
   readonly record: Readonly<Record<string, unknown>> | null
 }

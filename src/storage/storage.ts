@@ -102,7 +102,7 @@ export interface StoreMetrics {
 }
 
 /** `wal`: the write-ahead log of `database`. */
-export type StorePart = 'database' | 'wal' | 'entities'
+type StorePart = 'database' | 'wal' | 'entities'
 
 export interface PoolMetrics {
   readonly name: string

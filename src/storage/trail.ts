@@ -35,7 +35,7 @@ export interface Trail {
 /** The part of their size at which the operator is told that events that repeat will be removed. */
 export const nearlyFull = 0.8
 
-export interface KeptWithin {
+interface KeptWithin {
   /** The size of the events that repeat, in bytes. */
   readonly bytes: number
   /** Number of events that were removed. */

@@ -20,7 +20,7 @@ function wanted(): string {
 const current = signal<{ readonly code: string; readonly texts: Everybody }>({ code: 'en', texts: english })
 export const language = computed(() => current.value.code)
 
-export async function speak(code: string): Promise<void> {
+async function speak(code: string): Promise<void> {
   const texts = await textsOf(code)
   current.value = { code, texts }
 }

@@ -7,13 +7,13 @@ import { Field } from './Field.tsx'
 import { Notice, ProblemNotice } from './states.tsx'
 
 /** What can be asked for. The first of a list that someone has is the one that is asked for at first. */
-export type Asked = FactorName | 'password'
+type Asked = FactorName | 'password'
 const inOrder: readonly Asked[] = ['webauthn', 'totp', 'recovery', 'password']
 
 /** An answer; without anything that can be asked for, it is empty. */
-export type Answer = Factor | { readonly password: string } | Readonly<Record<string, never>>
+type Answer = Factor | { readonly password: string } | Readonly<Record<string, never>>
 
-export interface FactorForm {
+interface FactorForm {
   readonly fields: JSX.Element
   /** The label of the button that sends the answer. */
   readonly act: string

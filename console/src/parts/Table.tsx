@@ -148,7 +148,7 @@ function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
  * Cycles a field through ascending, descending and unsorted. With `add`, as Shift does, the order by other
  * fields is kept.
  */
-export function nextOrder(order: readonly Order[], field: string, add: boolean): readonly Order[] {
+function nextOrder(order: readonly Order[], field: string, add: boolean): readonly Order[] {
   const now = order.find(one => one.field === field)
   const next: readonly Order[] =
     now === undefined ? [{ field, order: 'asc' }] : now.order === 'asc' ? [{ field, order: 'desc' }] : []

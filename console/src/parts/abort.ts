@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 
 /** Runs one piece of abortable work at a time, and aborts it when the component is removed. */
-export interface Stopper {
+interface Stopper {
   /** Aborts the running work and returns the signal for the next. */
   begin(): AbortSignal
   stop(): void

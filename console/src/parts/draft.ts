@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { recallInTab, rememberInTab } from '../owner.ts'
 
 /** A text being typed. It survives a reload, and a login at another site. */
-export interface Draft {
+interface Draft {
   readonly value: string
   /** True if the text was typed and not only given as the initial one. */
   readonly kept: boolean

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { client } from '../api.ts'
 
 /** A message to everyone, such as an announcement of downtime. */
-export type Alert = Schemas['Alert']
+type Alert = Schemas['Alert']
 
 export const alert = signal<Alert | undefined>(undefined)
 

@@ -13,7 +13,7 @@ import { BadBackup, type Manifest } from './manifest.ts'
 import { type ClaimedPlace, claimPlace, type Place } from './place.ts'
 import { problemOf } from './verify.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** Name of the backup; undefined: the newest. */
   readonly name: string | undefined
   /** True if all users have to log in again. */

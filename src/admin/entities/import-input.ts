@@ -36,7 +36,7 @@ const mediaTypes: Readonly<Record<string, Format | null>> = {
 }
 
 /** Reads the format from the media type. @throws Problem 415 for a body of another type */
-export function formatOf({ headers }: FastifyRequest): Format | null {
+function formatOf({ headers }: FastifyRequest): Format | null {
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
   const encoding = headers['content-encoding']?.trim().toLowerCase()
   // Records compressed with gzip are recognized by their first bytes.

@@ -17,7 +17,7 @@ export interface Job {
 }
 
 /** `collate` has no file, and keeps the records. */
-export type Work = ImportWork | CollateWork | ReshapeWork
+type Work = ImportWork | CollateWork | ReshapeWork
 
 export interface ImportWork {
   readonly kind: 'import' | ChangeKind
@@ -32,14 +32,14 @@ export interface ImportWork {
 }
 
 /** Changes the fields of an entity with its records. */
-export interface ReshapeWork {
+interface ReshapeWork {
   readonly kind: 'reshape'
   readonly name: string
   readonly change: Reshaping
   readonly preview: boolean
 }
 
-export interface CollateWork {
+interface CollateWork {
   readonly kind: 'collate'
   readonly name: string
   readonly collations: ReadonlyMap<string, string | null>

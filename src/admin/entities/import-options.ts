@@ -31,7 +31,7 @@ export interface ImportQuery {
 }
 
 const modes = ['replace', 'update', 'delete'] as const
-export type Mode = (typeof modes)[number]
+type Mode = (typeof modes)[number]
 const formats = ['csv', 'ndjson', 'json'] as const
 
 /** Maximum number of values of a parameter, which is the maximum number of fields. */

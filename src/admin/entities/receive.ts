@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../../lib/errors.ts'
 import { gather } from '../../lib/gather.ts'
 
 /** A body on disk, in a file without a name: it disappears with the process, however that ends. */
-export interface Received {
+interface Received {
   readonly descriptor: number
   readonly bytes: number
   close(): void
@@ -115,7 +115,7 @@ async function writeAll(descriptor: number, bytes: Buffer, position: number): Pr
 const write = promisify(writeDescriptor)
 
 /** Reads on for a moment, so that a client that reads only after sending gets the answer. */
-export function discard({ raw }: FastifyRequest, body: Readable): void {
+function discard({ raw }: FastifyRequest, body: Readable): void {
   if (raw.complete || raw.destroyed) return
   body.on('error', () => {}).resume()
   const closing = setTimeout(() => raw.socket.destroy(), linger).unref()

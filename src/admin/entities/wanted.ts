@@ -33,7 +33,7 @@ export interface Wanted {
   readonly declarations?: ReadonlyMap<string, FieldChange | null>
 }
 
-export interface WantedField {
+interface WantedField {
   readonly name: string
   readonly type?: FieldType
   readonly collation?: string

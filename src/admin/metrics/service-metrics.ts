@@ -95,7 +95,7 @@ const openDescriptors = (): Promise<readonly Given[]> =>
     () => [],
   )
 
-export type Measured = Family & { readonly values: readonly Value[] }
+type Measured = Family & { readonly values: readonly Value[] }
 
 /**
  * Every metric by its name, with the values of all event loops, which are to be summed.

@@ -14,7 +14,7 @@ interface Parts {
 }
 
 /** The origin of the request that is asked about: its address and its login method. */
-export interface Way {
+interface Way {
   /** The client's address; null for one that gives no groups. */
   readonly address: string | null
   /** The login method; null for one that gives no groups. */
@@ -61,7 +61,7 @@ export async function callerWith(
 }
 
 /** The reason why an eperson is in a group. */
-export type Reason =
+type Reason =
   | { readonly how: 'member' }
   /** The eperson is in this group, which is in the explained one. */
   | { readonly how: 'group'; readonly group: string }
@@ -69,7 +69,7 @@ export type Reason =
   | { readonly how: 'address'; readonly ranges: readonly string[] }
   | { readonly how: 'method'; readonly method: string }
 
-export interface ExplainedGroup extends Group {
+interface ExplainedGroup extends Group {
   readonly because: readonly Reason[]
 }
 

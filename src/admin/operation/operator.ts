@@ -16,7 +16,7 @@ import { specialGroupRoutes } from './special-groups.ts'
 import { stateRoutes, upkeepRoutes } from './upkeep-routes.ts'
 
 /** Operation by administrators over HTTP, as an operator does it by command (docs/decisions/0049). */
-export interface Operator {
+interface Operator {
   /** All processes that begin by their name. */
   readonly scripts: readonly Script[]
   /** Registers the routes below `{api}/admin`. */

@@ -7,7 +7,7 @@ import type { Processes } from '../../storage/processes.ts'
  * A process as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The store
  * is asked once a second, so any event loop and node can report on any process.
  */
-export interface Listeners {
+interface Listeners {
   /**
    * Reports on a process.
    * @param after number of the last line that the client has

@@ -16,7 +16,7 @@ import type { Ending, Place, Processes } from '../../storage/processes.ts'
 import { createUnkept, type Unkept } from './log.ts'
 
 /** Runs long work as processes that can be followed (docs/decisions/0042). */
-export interface Runner {
+interface Runner {
   readonly start: StartProcess
   /**
    * Starts a process and waits until it has ended; errors of the work are passed on. If the store can't take

@@ -108,7 +108,7 @@ const oldMetadata = 90 * day
 const seeGuide = 'docs/sso.md explains the setting; `carrel sso check` repeats this part'
 
 /** Makes the findings of `carrel sso check`, and those about old metadata. It asks the providers. */
-export async function* checkSignOn(config: Config, now: number): AsyncIterable<Finding> {
+async function* checkSignOn(config: Config, now: number): AsyncIterable<Finding> {
   const { singleSignOn } = config
   if (singleSignOn === null) return
   // Loaded only here: the protocol libraries take longer to load than most commands to run.

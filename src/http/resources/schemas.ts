@@ -22,7 +22,7 @@ import {
  * Schemas of the objects that DSpace's clients (7 to 10) know: epersons, groups, items, bundles, bitstreams.
  */
 
-export const MetadataValue = named('MetadataValue', {
+const MetadataValue = named('MetadataValue', {
   value: text,
   language: orNull(text),
   // Null and -1, except in the field that tells what a new content has replaced.
@@ -30,7 +30,7 @@ export const MetadataValue = named('MetadataValue', {
   confidence: Type.Integer(),
   place: count,
 })
-export const Metadata = Type.Record(Type.String(), Type.Array(MetadataValue), {
+const Metadata = Type.Record(Type.String(), Type.Array(MetadataValue), {
   $id: 'Metadata',
   description: 'Values by field, such as `dc.title`.',
 })

@@ -36,9 +36,9 @@ export const countsOf = ({ added, changed, unchanged, failed }: IngestReport) =>
   ...{ added, changed, unchanged, failed },
 })
 
-export type Access = 'kept' | 'source' | 'read' | 'default'
+type Access = 'kept' | 'source' | 'read' | 'default'
 
-export interface Failed {
+interface Failed {
   /** The item's folder or line. */
   readonly item: string
   readonly reason: string

@@ -13,7 +13,7 @@ import { visible } from './similar-name.ts'
  * Bounds for unpacking an archive, none of which is trusted. It becomes plain files and folders below one
  * folder, and nothing else; an entry of another kind, or one beyond these bounds, ends the unpacking.
  */
-export interface Bounds {
+interface Bounds {
   /** Maximum bytes of all files together. */
   readonly size: number
   /** Throws if the disk has no room for more. */

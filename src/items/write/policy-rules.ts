@@ -31,7 +31,7 @@ export interface Policy extends Omit<PolicyNote, 'rule'> {
   readonly rule: ReaderRule
 }
 
-export const actions = ['READ', 'WRITE'] as const
+const actions = ['READ', 'WRITE'] as const
 type Action = (typeof actions)[number]
 
 export const actionOf = ({ right }: ReaderRule): Action => (right === 'write' ? 'WRITE' : 'READ')
@@ -206,7 +206,7 @@ export type KnownPeople = Pick<People, 'eperson' | 'groupsByName' | 'groupsByUui
 
 /** The kinds of recipients, with the names that parameters and addresses use. */
 export const kinds = ['group', 'eperson'] as const
-export type Kind = (typeof kinds)[number]
+type Kind = (typeof kinds)[number]
 export const articles = { group: 'a group', eperson: 'an eperson' } as const satisfies Record<Kind, string>
 
 export const kindOf = ({ reader }: ReaderRule): Kind =>

@@ -21,7 +21,7 @@ export interface ReceiverParts {
   readonly claim: () => Promise<boolean>
 }
 
-export interface UploadLimits {
+interface UploadLimits {
   /** Maximum size of a file in bytes. */
   readonly size: number
   /** Maximum size of all files together in bytes; null for no limit. */
@@ -42,7 +42,7 @@ export interface Received extends Content {
  * Receives the file of a request, and uses it.
  * @param freed size in bytes of the file that it replaces
  */
-export type ReceiveFile = <T>(
+type ReceiveFile = <T>(
   request: FastifyRequest,
   freed: number,
   use: (file: Received) => Promise<T>,

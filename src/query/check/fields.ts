@@ -152,8 +152,7 @@ export const elementsOf = (found: Found): Found =>
   found.field.list && isWholeField(found.ref) ? member(found.field, [eachElement]) : found
 
 /** Lists the fields in a sentence. */
-export const fieldsOf = (scope: Scope): string =>
-  `Its fields are ${commaList(namesIn(scope.fields).all) || 'none'}.`
+const fieldsOf = (scope: Scope): string => `Its fields are ${commaList(namesIn(scope.fields).all) || 'none'}.`
 
 /**
  * Finds the field with the longest name that a path begins with. A field without members is still useful for
@@ -191,7 +190,7 @@ function memberOf(field: Field, text: string, node: Node): Found {
 }
 
 /** Refers to a member of a JSON field. */
-export const member = (field: Field, path: FieldRef['path']): Found => ({
+const member = (field: Field, path: FieldRef['path']): Found => ({
   ref: { name: field.name, path, type: 'json', ...(path.includes(eachElement) && { list: true }) },
   field,
 })

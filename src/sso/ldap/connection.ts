@@ -35,7 +35,7 @@ interface Parts {
 }
 
 /** @throws ServerFault (from its methods, too) if the server can't be reached or violates the protocol */
-export async function connect(server: LdapServer, parts: Parts): Promise<Connection> {
+async function connect(server: LdapServer, parts: Parts): Promise<Connection> {
   const { host, port, security } = server
   const conversation = new Conversation(parts.timeout)
   const secured = {

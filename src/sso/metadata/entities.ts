@@ -10,7 +10,7 @@ import {
  * Finds the entities in metadata while it is read (SAML Metadata §2.3). Only the wanted ones are kept as a
  * whole.
  */
-export interface EntityHandler {
+interface EntityHandler {
   /** Returns true if the entity is to be kept. */
   wants(entityId: string): boolean
   /**

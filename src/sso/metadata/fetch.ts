@@ -1,7 +1,7 @@
 import { isLoopback } from '../../config/providers.ts'
 
 /** The answer of a metadata server. */
-export type Fetched =
+type Fetched =
   | { readonly kind: 'fresh'; readonly body: AsyncIterable<Uint8Array>; readonly version: Version }
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'unknown' }

@@ -15,7 +15,7 @@ import {
  * `next` gets exactly what is hashed. The signature must be the first element in the root, and refer to the
  * root.
  */
-export interface VerifiedReading extends XmlHandler {
+interface VerifiedReading extends XmlHandler {
   /** Call it after the last element. @throws Error if the content isn't what was signed */
   end(): void
 }

@@ -123,7 +123,7 @@ export function withChanges(base: RecordEntity, changes: readonly LoadedChange[]
   return entity
 }
 
-export interface ChangedEntities {
+interface ChangedEntities {
   /** The `seq` of the last known change. */
   readonly last: number
   /**

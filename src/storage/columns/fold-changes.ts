@@ -8,7 +8,7 @@ import { slotsOf } from './record-source.ts'
  * Makes changes of single records part of a new version (docs/decisions/0041), in the background. The entity
  * has the same contents before and after, so records may be written meanwhile.
  */
-export interface Folding {
+interface Folding {
   close(): Promise<void>
 }
 

@@ -27,7 +27,7 @@ export interface GroupTask {
   readonly limit: number | null
 }
 
-export type GroupValue =
+type GroupValue =
   | { readonly kind: 'group'; readonly at: number }
   | { readonly kind: 'column'; readonly at: number }
 

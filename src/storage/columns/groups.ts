@@ -4,7 +4,7 @@ import type { Column } from './stored-column.ts'
 import type { Ranks } from './stored-field.ts'
 
 /** Records in groups. They are read in parts, so that memory doesn't grow with their number. */
-export interface Grouping {
+interface Grouping {
   /** One more than the highest group number. */
   readonly size: number
   /** The number of each record's group, valid until the next call. */

@@ -103,4 +103,4 @@ export class KeptFacts {
   }
 }
 
-export const asIs = <T>(value: T): T => value
+const asIs = <T>(value: T): T => value

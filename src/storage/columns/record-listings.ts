@@ -27,7 +27,7 @@ const pieceRecords = 1_024
 const quickLength = 65_536
 const quickColumns = 50
 
-export interface RecordListings {
+interface RecordListings {
   list(plan: RecordPlan, format: RecordFormat, client: Client): Promise<Listing>
   /** @param runs true to run it and measure how long that takes */
   explain(plan: RecordPlan, client: Client, runs: boolean): Promise<Explanation>

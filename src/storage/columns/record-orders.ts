@@ -18,7 +18,7 @@ import { nameOfRelevance, type Relevance, relevanceOfAll } from './text-search.t
 import type { TaskOrder } from './work.ts'
 
 /** Slots of records in the requested order. */
-export interface RecordList {
+interface RecordList {
   readonly length: number
   /** The slots from place `from` to below `end`. */
   between(from: number, end: number): Uint32Array

@@ -10,7 +10,7 @@ import { FileValues } from './stored-values.ts'
 import { typedAt } from './values.ts'
 
 /** What a field of a changed version is made of. */
-export interface FieldRevision {
+interface FieldRevision {
   /** The file of the base. */
   readonly base: StoredField
   readonly name: string

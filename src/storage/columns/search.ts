@@ -5,7 +5,7 @@ import { fieldReader } from './readable-records.ts'
 import type { Among } from './record-source.ts'
 
 /** A binary search among the values of a field that reads a record for each value it compares. */
-export interface Search {
+interface Search {
   readonly length: number
   /** The slot of the first record that has the value of this rank. */
   slot(rank: number): number

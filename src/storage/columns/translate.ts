@@ -35,7 +35,7 @@ export function translate(inner: Translated, outer: Translated, tick: () => void
 }
 
 /** The elements of an inner field, each with a rank of its own. */
-export interface Elements {
+interface Elements {
   /** Number of different elements. */
   readonly distinct: number
   /** For each rank of a list, and the end, the position of its first element in `ranks`. */

@@ -7,7 +7,7 @@ import { countBits, listBits, noBits, setBits } from './selections.ts'
 import { FileNumbers, readFile, readHeader } from './stored-field.ts'
 
 /** The words of a field (docs/decisions/0038). */
-export interface WordIndex {
+interface WordIndex {
   /**
    * Returns the numbers of the values that contain a word, or one that begins with it, ascending.
    * @param count number of values

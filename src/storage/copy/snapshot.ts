@@ -19,7 +19,7 @@ export interface Snapshot {
   close(): Promise<void>
 }
 
-export interface SnapshotFile {
+interface SnapshotFile {
   /** Path in a data folder: `carrel.db`, `secret` or `entities/<version>.db`. */
   readonly path: string
   /** undefined if the caller already has this version of an entity; a version never changes. */

@@ -58,7 +58,7 @@ interface Parts {
 
 type ListState = Pick<SessionLookupResult, 'entities' | 'records' | 'generation'>
 
-export interface PostgresEntities extends Entities {
+interface PostgresEntities extends Entities {
   /** Reads the list again if the state has changed since it was read. */
   refresh(state: ListState, db: Connection): Promise<void> | undefined
   close(): Promise<void>

@@ -26,7 +26,7 @@ interface Parts {
   readonly fieldFiles: FieldFiles
 }
 
-export interface RecordTables extends RecordSource {
+interface RecordTables extends RecordSource {
   /** Versions that listings are reading, with the number of listings. */
   readonly openVersions: ReadonlyMap<string, number>
 }

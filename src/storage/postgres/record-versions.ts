@@ -22,7 +22,7 @@ export const slotsField = -1
 export const partLength = 256 * 1024
 
 /** The content of a version. An entity refers to it only after it is written. */
-export interface VersionContent {
+interface VersionContent {
   readonly version: string
   /** Number of fields that have ranks. */
   readonly fields: number

@@ -127,7 +127,7 @@ export function databaseTime() {
 }
 
 /** The clock of all nodes, which comes with every look-up: the database's, and the mark. */
-export interface PostgresClock extends Clock {
+interface PostgresClock extends Clock {
   refresh(mark: number, time: TimeRead): void
 }
 
@@ -149,7 +149,7 @@ export function postgresClock(raise: Mark['raise']): PostgresClock {
 /** Time in ms during which a replaced secret is accepted. The next rotation removes older ones. */
 const keptFor = 90 * 24 * 3600 * 1000
 
-export interface SharedSecrets extends Secrets {
+interface SharedSecrets extends Secrets {
   /** Reads the secrets again if the state has changed since they were read. */
   refresh(state: number, db: Queries): Promise<void> | undefined
 }

@@ -20,7 +20,7 @@ const maxFetched = 2_000
 const firstFetched = 100
 
 /** A database to read tables from: the primary or a replica. */
-export interface TableDatabase {
+interface TableDatabase {
   readonly pool: Pool
   /** Statements to run again before each page; '' for none. */
   readonly setup: string

@@ -41,7 +41,7 @@ export interface TablePlan {
   readonly highlights: readonly Highlighted[]
 }
 
-export interface Access {
+interface Access {
   /** Returns rows of one column: the record as JSON. */
   readonly page: Statement
   /**

@@ -20,7 +20,7 @@ import { readSession } from './rows.ts'
 /** The changes on the path of requests. The single writer runs each inside its transaction. */
 
 /** @returns undefined if the eperson has changed since their password was looked up */
-export function recordLogin(db: Database, login: Login, event: AuditEvent): Begun | undefined {
+function recordLogin(db: Database, login: Login, event: AuditEvent): Begun | undefined {
   const changed = db.run(
     `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
      WHERE uuid = ? AND password_stamp = ? AND session_key = coalesce(?, session_key) AND enabled = 1`,
@@ -35,7 +35,7 @@ export function recordLogin(db: Database, login: Login, event: AuditEvent): Begu
   return sessionFrom(db, login.uuid, beginSession(db, login.uuid, login.begins, event))
 }
 
-export function beginAtProvider(
+function beginAtProvider(
   db: Database,
   { uuid, sessionKey, session, begins }: ProviderLogin,
   event: AuditEvent,
@@ -140,7 +140,7 @@ function limitSessions(db: Database, uuid: string): void {
 }
 
 /** Ends every login token, and the tokens that were made from one. @returns the latest provider session */
-export function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
+function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
   db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', randomBytes(32), nextStamp(db), uuid)
   const last = db.get<SessionColumns>(
     'SELECT provider, name, sid, detail FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1',
@@ -153,7 +153,7 @@ export function logout(db: Database, uuid: string, event: AuditEvent): ProviderS
 }
 
 /** Its arguments are few and plain, because they are copied to the writer. */
-export function refreshSession(
+function refreshSession(
   db: Database,
   event: AuditEvent,
   area: string | null,

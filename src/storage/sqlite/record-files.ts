@@ -14,7 +14,7 @@ interface FileParts {
 /** Maximum number of files of replaced versions that are open. */
 const maxEarlier = 8
 
-export interface RecordFiles extends RecordSource {
+interface RecordFiles extends RecordSource {
   /** Closes the files of all other versions. */
   keepOnly(versions: ReadonlySet<string>): void
   close(): void

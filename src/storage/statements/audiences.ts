@@ -10,7 +10,7 @@ import {
 import { type Read, rows } from './statements.ts'
 
 /** All audiences of a store, held in memory. */
-export interface Audiences {
+interface Audiences {
   add(id: number, readers: Readers): void
   /** Adds the audiences of the store that are not in memory yet. */
   readNew(): Read<void>

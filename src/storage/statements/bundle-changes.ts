@@ -4,7 +4,7 @@ import { itemDifferences } from './items.ts'
 import { type Change, insert, now, record, row, run } from './statements.ts'
 
 /** A bundle with the identifier of its item. */
-export interface ExistingBundle {
+interface ExistingBundle {
   readonly uuid: string
   readonly item: string
   readonly identifier: string

@@ -59,7 +59,7 @@ export function nextMark(time: number, { wall, at }: Reading, suspect: Reading |
 }
 
 /** The store's own clock, in ms since 1970, which may be set. */
-export type Wall = () => number
+type Wall = () => number
 
 /**
  * The clock of both engines: the store's own, or the one that goes on from the mark, whichever is ahead.

@@ -56,7 +56,7 @@ const select = `SELECT name, definition, CAST(NULL AS BIGINT) AS seq, NULL AS ke
     CAST(NULL AS BIGINT) AS added FROM entity WHERE CAST($2 AS INTEGER) = 1
   UNION ALL SELECT entity, NULL, seq, key, key_values, json, added FROM record_change WHERE seq > $1 ORDER BY seq`
 
-export interface EntityList {
+interface EntityList {
   /** Imported and exposed entities by name, without the single records that were written since. */
   readonly stored: readonly Entity[]
   /**

@@ -51,7 +51,7 @@ import {
 } from './statements.ts'
 
 /** Epersons: commands name them by e-mail address, requests over HTTP by uuid. */
-export const epersons = {
+const epersons = {
   reads: {
     eperson: epersonWith,
     *credentials(email) {

@@ -62,7 +62,7 @@ export interface Writing {
 }
 
 /** The result of `Entities.writeRecord`, or the reason why the record can't be written. */
-export type WriteOutcome = boolean | RightsChanged | StoreUnavailable
+type WriteOutcome = boolean | RightsChanged | StoreUnavailable
 
 /**
  * SQL that is true for an entity e whose records and ranks are there. The embedded store's writer checks the

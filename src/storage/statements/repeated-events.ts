@@ -18,7 +18,7 @@ const mostNamed = 1_000
 const mostKept = 20_000
 const writtenAtOnce = 20
 
-export interface RecordedEvents {
+interface RecordedEvents {
   /** Records an event that belongs to no change, or counts it. */
   record(event: AuditEvent): Promise<void>
   /** Records a refresh and when its session was used, or counts it. */

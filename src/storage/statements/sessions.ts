@@ -139,7 +139,7 @@ interface Secret {
   readonly age: number
 }
 
-export interface SigningOrder {
+interface SigningOrder {
   /** The secret to sign with, then the others that are accepted. */
   current(): readonly Uint8Array[]
   /** @param read the secrets of the store, newest first */

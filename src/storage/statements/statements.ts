@@ -59,7 +59,7 @@ export type Step =
 /** A list is for `= ANY($n)`. */
 export type Value = string | number | null | Uint8Array | readonly string[] | readonly number[]
 /** One text for both engines, or one for each. */
-export type Sql = string | { readonly sqlite: string; readonly postgres: string }
+type Sql = string | { readonly sqlite: string; readonly postgres: string }
 
 export type Relying = Pick<AuditEvent, 'reliesOn'>
 /**

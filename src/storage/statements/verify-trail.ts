@@ -11,7 +11,7 @@ import {
 import type { Rows, StoredEvent, TrailReader } from '../trail.ts'
 
 /** Something that is not as it was written. */
-export interface Fault {
+interface Fault {
   /** The id of the event; null: it is about a checkpoint. */
   readonly event: number | null
   readonly time: string | null

@@ -4,7 +4,7 @@ import { type Cell, fieldNamed, joinBalanced, outside } from './cells.ts'
 import type { ValueWriter } from './values.ts'
 
 /** Rows of chosen values as SQL (Q22). Parts are made on demand, as a statement must use all bound values. */
-export interface RowStatement {
+interface RowStatement {
   /** The source of the rows, grouped and filtered: `FROM … WHERE …`. To be called last. */
   readonly from: () => string
   /** The values, in the order of the columns. */

@@ -38,7 +38,7 @@ export function proofsOf({ factors, recoveryCodes, hasPassword }: Factors): read
 }
 
 /** A proof, or the ticket of a login that demands a factor. */
-export type Right = { readonly proof: Proof } | { readonly ticket: string }
+type Right = { readonly proof: Proof } | { readonly ticket: string }
 
 /** An enrolment that has begun. */
 export type Begun =
@@ -49,7 +49,7 @@ export type Begun =
       readonly publicKey: PublicKeyCredentialCreationOptionsJSON
     }
 
-export interface Wanted {
+interface Wanted {
   readonly kind: Enrolled['kind']
   readonly name: string
   readonly alone?: boolean

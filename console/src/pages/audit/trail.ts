@@ -39,7 +39,7 @@ export interface Filter {
 const mostPeople = 50
 
 /** @returns the condition as an AST in JSON, or undefined if no eperson matches the text */
-export async function conditionOf(filter: Filter, signal: AbortSignal): Promise<string | undefined> {
+async function conditionOf(filter: Filter, signal: AbortSignal): Promise<string | undefined> {
   const { person, event, outcome, from, until } = filter
   const conditions: unknown[] = []
   if (person.trim() !== '') {
@@ -89,7 +89,7 @@ export async function loadEvents(
 /** Email addresses of epersons by UUID, because events contain only UUIDs. */
 export type Names = ReadonlyMap<string, string>
 
-export const namesOf = (events: readonly TrailEvent[], signal: AbortSignal): Promise<Names> =>
+const namesOf = (events: readonly TrailEvent[], signal: AbortSignal): Promise<Names> =>
   emailsOf(
     events.flatMap(({ eperson, actor }) => [eperson, actor]).filter(one => one !== null),
     signal,

@@ -14,7 +14,7 @@ const [mostColumns, mostRows] = [80, 60]
 /** Room in pixels that a slanted name takes along the axis, and the longest one below it. */
 const [slanted, mostBelow] = [20, 200]
 
-export interface Grid {
+interface Grid {
   readonly columns: readonly Place[]
   readonly rows: readonly Place[]
   readonly steps: Steps | undefined

@@ -18,7 +18,7 @@ const taken = [
 ]
 
 /** The words above a saved drawing, which stand beside it on the page: its title, and what isn't drawn. */
-export interface Words {
+interface Words {
   readonly title: string
   readonly notes: readonly string[]
 }

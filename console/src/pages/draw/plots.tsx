@@ -10,7 +10,7 @@ import type { Place } from './groups.ts'
 import { type Drawn, extentOf, type Series, spansOf, written } from './series.ts'
 import type { Steps } from './steps.ts'
 
-export interface PlotParts {
+interface PlotParts {
   readonly drawn: Drawn
   readonly width: number
   readonly label: string

@@ -5,7 +5,7 @@ import type { DeclaredField } from './declared.ts'
 const most = { records: 200, paths: 100, levels: 5 } as const
 
 /** A field with the paths to single values that were found in it. */
-export interface FieldPaths {
+interface FieldPaths {
   readonly field: string
   readonly paths: readonly string[]
 }

@@ -136,7 +136,7 @@ export interface Count {
   readonly count: number
 }
 
-export interface Counts {
+interface Counts {
   readonly counts: readonly Count[]
   /** The number of different values, including those not loaded. */
   readonly total: number

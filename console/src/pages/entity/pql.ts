@@ -66,7 +66,7 @@ export function unquoted(text: string): string {
 }
 
 /** The kinds of things that may follow at a place; completion suggests them. */
-export type Expected =
+type Expected =
   | { readonly kind: 'condition' | 'joiner' | 'null' | 'list' }
   | { readonly kind: 'operator' | 'value'; readonly field: EntityField | undefined }
 
@@ -121,7 +121,7 @@ export interface Suggestion {
   readonly about?: string
 }
 
-export const operatorsOf = (type: EntityField['type'] | undefined): readonly string[] =>
+const operatorsOf = (type: EntityField['type'] | undefined): readonly string[] =>
   type === 'boolean'
     ? ['=', 'in [', 'is null', 'is not null']
     : type === 'text'

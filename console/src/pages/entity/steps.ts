@@ -4,7 +4,7 @@ import { written } from './pql.ts'
 import { narrowed } from './requirements.ts'
 import { farBounds, type Scale } from './scale.ts'
 
-export interface Steps {
+interface Steps {
   /** Numbers of records, for each step of the scale. */
   readonly steps: readonly number[]
   /** The number of records without a value. */

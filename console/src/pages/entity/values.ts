@@ -4,7 +4,7 @@ import { writes } from '../edit/writing.ts'
 import { written } from './pql.ts'
 
 /** A frequent value of a field, suggested while typing. */
-export interface Frequent {
+interface Frequent {
   readonly value: string
   readonly count: number
 }

@@ -12,7 +12,7 @@ export type Metadata = Readonly<
   Record<string, readonly Pick<Schemas['MetadataValue'], 'value' | 'language'>[]>
 >
 
-export type Bundle = Schemas['Bundle']
+type Bundle = Schemas['Bundle']
 
 export type Bitstream = Schemas['Bitstream']
 
@@ -79,7 +79,7 @@ export async function loadItem(uuid: string, signal: AbortSignal): Promise<Tagge
 export const addItem = (title: string): Promise<Item> =>
   service.value.post<Item>(`${core}/items`, { json: { metadata: { 'dc.title': [{ value: title }] } } })
 
-export type Values = Pick<Item, 'withdrawn' | 'discoverable'> & { readonly metadata: Metadata }
+type Values = Pick<Item, 'withdrawn' | 'discoverable'> & { readonly metadata: Metadata }
 
 /**
  * Replaces the values of an item. @throws CarrelProblem 412 if the item was changed by another request

@@ -12,7 +12,7 @@ import { type Bitstream, pictureTypes } from './load.ts'
  * Kinds of files shown in place. HTML and SVG are excluded, because they could run code in the console's
  * origin.
  */
-export type Kind = 'picture' | 'sound' | 'film' | 'text' | 'pdf'
+type Kind = 'picture' | 'sound' | 'film' | 'text' | 'pdf'
 
 const pictures: ReadonlySet<string> = new Set(pictureTypes)
 const texts = new Set(['text/plain', 'text/csv', 'application/json', 'text/markdown'])

@@ -73,7 +73,7 @@ export const loadItem = (uuid: string, signal: AbortSignal): Promise<Item> =>
   service.value.get<Item>(pathOf('items', uuid), { signal })
 
 /** Maximum number of files listed; more could not be looked through by hand. */
-export const mostFiles = 500
+const mostFiles = 500
 
 export const loadFiles = (item: string, signal: AbortSignal) =>
   ask<Bitstream>(

@@ -23,7 +23,7 @@ import { loadItems } from '../items/load.ts'
 import { personPath } from '../people/people.ts'
 
 /** A page that can be gone to. */
-export interface Place {
+interface Place {
   readonly path: string
   readonly name: string
   /** Tells it from others of the same name. */

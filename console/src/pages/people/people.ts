@@ -7,7 +7,7 @@ import { a } from '../../i18n/admin.ts'
 /** An eperson as the REST endpoints return it. */
 export type Person = Schemas['Eperson']
 
-export type Metadata = Schemas['Metadata']
+type Metadata = Schemas['Metadata']
 
 export const textOf = (metadata: Metadata, field: string): string => metadata[field]?.[0]?.value ?? ''
 
@@ -33,7 +33,7 @@ export async function loadHasPassword(uuid: string, signal: AbortSignal): Promis
   return found[0]?.has_password
 }
 
-export interface NewPerson {
+interface NewPerson {
   readonly email: string
   readonly firstName: string
   readonly lastName: string

@@ -4,7 +4,7 @@ import { formatBytes, formatDuration, formatNumber, t } from '../../i18n/i18n.ts
 import { readersInWords } from '../entities-admin/rules.ts'
 
 /** The parameters or the result of a process, in words. */
-export type Said = readonly (readonly [name: string, value: string])[]
+type Said = readonly (readonly [name: string, value: string])[]
 
 /** Parameters and results that mean something only to the service. */
 const unsaid = new Set(['upload', 'fields', 'query', 'recipe', 'misfits', 'notes'])

@@ -4,10 +4,10 @@ import { service } from '../../api.ts'
 
 /** Path of the processes. */
 export const processes = '/api/system/processes'
-export const addressOf = (id: string): string => `${processes}/${encodeURIComponent(id)}`
+const addressOf = (id: string): string => `${processes}/${encodeURIComponent(id)}`
 export const processPath = (id: string): string => `admin/processes/${encodeURIComponent(id)}`
 
-export type Script = Schemas['Script']
+type Script = Schemas['Script']
 
 export async function loadScripts(signal: AbortSignal): Promise<readonly Script[]> {
   const { items } = await service.value.list<Script>('/api/system/scripts').page(0, 100, signal)

@@ -3,7 +3,7 @@ import { owner } from '../../owner.ts'
 import { recall, remember } from '../../settings.ts'
 
 /** Questions of one person in this browser: what was asked lately, and what they kept under a name. */
-export interface Kept {
+interface Kept {
   readonly recent: readonly string[]
   readonly named: readonly { readonly name: string; readonly text: string }[]
 }

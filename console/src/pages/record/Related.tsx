@@ -121,7 +121,7 @@ export function Related({
  *
  * @returns undefined if it has no value to be related by
  */
-export function conditionFor(
+function conditionFor(
   entity: Entity,
   record: DataRecord,
   { fields, to }: Relation,

@@ -14,7 +14,7 @@ import { written } from '../entity/pql.ts'
 import { nameField } from '../entity/view.ts'
 
 /** A record in which all words were found. */
-export interface Hit {
+interface Hit {
   readonly path: string
   /** The name of the record; words that were found in it are marked as in `texts`. */
   readonly name: string
@@ -72,7 +72,7 @@ export async function searchAll(
 }
 
 /** The condition that a search stands for, as the box over a table writes it, too. */
-export const conditionFor = (words: string): string => `* match ${JSON.stringify(words)}`
+const conditionFor = (words: string): string => `* match ${JSON.stringify(words)}`
 
 export const allPath = ({ name }: Entity, words: string): string =>
   withQuery(entityPath(name), { q: conditionFor(words) })
@@ -121,7 +121,7 @@ const pathFor = (entity: Entity, row: DataRecord) => {
 }
 
 /** A piece of a text, and true if it was found. */
-export type Piece = readonly [text: string, isFound: boolean]
+type Piece = readonly [text: string, isFound: boolean]
 
 /** Numbers of characters shown before and after the first word that was found. */
 const [before, after] = [60, 160]

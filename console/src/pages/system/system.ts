@@ -28,7 +28,7 @@ export type FiguresNow = Schemas['Figures'] & {
 export const loadFigures = (signal: AbortSignal): Promise<FiguresNow> =>
   service.value.get<FiguresNow>(`${admin}/figures`, { signal })
 
-export interface BackupList {
+interface BackupList {
   readonly configured: boolean
   readonly process: number | null
   readonly backups: readonly Backup[]

@@ -38,7 +38,7 @@ export const nameFor = ({ name }: Pick<OwnTable, 'name'>): string =>
     .replaceAll(/[^a-z0-9_-]+/g, '_')
     .replaceAll(/^_+|_+$/g, '')
 
-export interface Shown {
+interface Shown {
   readonly entity: string
   readonly read: string
   readonly key: readonly string[]
