@@ -6,8 +6,7 @@ import { ruleForms } from '../model/readers.ts'
 import { relationsOf } from '../model/relations.ts'
 import { defaultConditionOf } from '../query/check/check.ts'
 import { QueryError } from '../query/language/node.ts'
-import { createCommand, fieldsCommand } from './entity-create.ts'
-import { fieldCommand } from './entity-field.ts'
+import { applyCommand } from './entity-apply.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { restoreCommand, versionsCommand } from './entity-versions.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -19,7 +18,7 @@ import { commandEvent, withStore } from './store.ts'
 /** `carrel entity …`: the entities that can be queried. */
 export function entityCommand(): Command {
   const command = new Command('entity').description(
-    'List and show entities, change who may read and write them, relate them, restore versions, and drop them.',
+    'List and show entities, make and describe them, change who may read and write them, relate them, restore versions, and drop them.',
   )
 
   command
@@ -83,10 +82,7 @@ export function entityCommand(): Command {
   command.addCommand(unrelateCommand())
   command.addCommand(defaultCommand())
   command.addCommand(recipeCommand())
-  command.addCommand(fieldCommand())
-  command.addCommand(createCommand())
-  command.addCommand(fieldsCommand())
-
+  command.addCommand(applyCommand())
   command.addCommand(versionsCommand())
   command.addCommand(restoreCommand())
 

@@ -4,10 +4,10 @@ import { OptionFault } from '../import/options.ts'
 import { parseRecipe } from '../import/recipe.ts'
 import { systemReason } from '../lib/system-errors.ts'
 import type { Recipe } from '../model/recipes.ts'
-import { Failure, Misuse } from './failures.ts'
+import { Failure } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { say } from './output.ts'
-import { commandEvent, withStore } from './store.ts'
+import { withStore } from './store.ts'
 
 /** @throws Failure for a file that is not a recipe */
 export function recipeOfFile(path: string): Recipe {
@@ -30,23 +30,14 @@ export function recipeOfFile(path: string): Recipe {
 export const recipeCommand = (): Command =>
   new Command('recipe')
     .argument('<name>', 'an imported entity')
-    .description('Print the recipe by which the next file of an entity is read, replace it, or remove it.')
-    .option('--set <file>', 'keep the recipe of this file')
-    .option('--remove', 'keep none: the next file is read as it looks')
-    .action((name: string, { set, remove = false }: { set?: string; remove?: boolean }) => {
-      if (set !== undefined && remove) throw new Misuse('--set and --remove are two commands')
-      const recipe = set === undefined ? null : recipeOfFile(set)
-      return withStore(async ({ entities }) => {
+    .description('Print the recipe by which the next file of an entity is read.')
+    .action((name: string) =>
+      withStore(async ({ entities }) => {
         const entity = (await entities.all()).get(name)
         if (entity?.source.kind !== 'records')
           throw new Failure(`there is no imported entity ${name}; \`carrel entity list\` shows all entities`)
-        if (set === undefined && !remove) {
-          if (!entity.recipe)
-            throw new Failure(`${name} has no recipe; \`carrel import --recipe <file>\` keeps one`)
-          say(JSON.stringify(entity.recipe, null, 2))
-          return
-        }
-        await entities.describe(name, { recipe }, commandEvent('entity.change'))
-        say(recipe ? `The next file of ${name} is read by this recipe.` : `${name} has no recipe any more.`)
-      })
-    })
+        if (!entity.recipe)
+          throw new Failure(`${name} has no recipe; \`carrel import --recipe <file>\` keeps one`)
+        say(JSON.stringify(entity.recipe, null, 2))
+      }),
+    )

@@ -1,7 +1,7 @@
 import { Problem } from './problems.ts'
 
 /** Conditional requests (RFC 9110 §13) for resources with a strong entity tag and no date. */
-type Headers = Readonly<Record<string, string | string[] | undefined>>
+export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /**
  * Evaluates If-Match and If-None-Match in the order of RFC 9110 §13.2.2.

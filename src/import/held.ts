@@ -61,7 +61,7 @@ export function heldBy(all: Known, name: string, types: ReadonlyMap<string, Fiel
       throw new ImportError(
         `the field ${shown(field.name)} of ${name} can't be ${type}, because of its ${Object.keys(field)
           .filter(member => ['default', 'oneOf', 'unique', 'references'].includes(member))
-          .join(', ')}; take that back first, with \`carrel entity field\``,
+          .join(', ')}; take that back first`,
         { field: field.name },
       )
     kept.set(field.name, type)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Administrator, administrator } from '../support/clients/administrator.ts'
 import { list } from '../support/clients/listings.ts'
@@ -76,45 +78,43 @@ test('EA11 labels, help, units and formats of fields are declared over HTTP, and
   assert.deepEqual(await shown(service, 'height'), plain)
 })
 
-test('EA11 the command line declares the same, and takes it back', async t => {
+test('EA11 EA2 the command line makes entities and declares their fields as PUT does, from a file', async t => {
   const { service } = await started(t)
-  const run = async (...args: readonly string[]) => {
-    const done = await carrel(service.dataFolder, ['entity', ...args])
-    assert.equal(done.code, 0, done.stderr)
-    return done.stdout
+  const file = join(service.dataFolder, 'entity.json')
+  const apply = (body: object) => {
+    writeFileSync(file, JSON.stringify(body))
+    return carrel(service.dataFolder, ['entity', 'apply', file])
   }
-  await run('field', 'artworks', 'height', '--label', 'Height', '--help-text', 'Without.', '--unit', 'cm')
-  await run('field', 'artworks', 'state', '--one-of', 'shown', 'kept', '--default', 'kept', '--required')
-  const plain = { name: 'height', type: 'number', nullable: false }
-  assert.deepEqual(await shown(service, 'height'), {
-    ...plain,
-    label: 'Height',
-    help: 'Without.',
-    unit: 'cm',
-  })
-  const one = JSON.parse(await run('show', 'artworks', '--json')) as Described
-  assert.deepEqual(fieldIn(one, 'state'), {
+  const number = { name: 'number', type: 'integer' }
+  const state = { name: 'state', type: 'text', required: true, default: 'out', oneOf: ['out', 'back'] }
+  const loans = { name: 'loans', key: ['number'], fields: [number, state], read: 'anonymous' }
+  const made = await apply(loans)
+  assert.deepEqual([made.code, made.stdout], [0, 'loans is there.\n'], made.stderr)
+  const described = async () =>
+    (await list<Described>(service.client(), '')).find(({ name }) => name === 'loans')
+  assert.deepEqual(fieldIn((await described()) as Described, 'state'), { nullable: false, ...state })
+  assert.match((await carrel(service.dataFolder, ['entity', 'show', 'loans'])).stdout, /oneOf: out, back/)
+  assert.equal((await apply({ ...loans, fields: [number, { name: 'state', label: 'State' }] })).code, 0)
+  assert.deepEqual(fieldIn((await described()) as Described, 'state'), {
     ...{ name: 'state', type: 'text', nullable: false },
-    ...{ required: true, default: 'kept', oneOf: ['shown', 'kept'] },
+    label: 'State',
   })
-  assert.match(await run('show', 'artworks'), /required; default: kept; oneOf: shown, kept/)
-  await run('field', 'artworks', 'height', '--no-label', '--no-help-text', '--no-unit')
-  assert.deepEqual(await shown(service, 'height'), plain)
-  for (const [args, message] of [
-    [['artworks', 'heigth', '--label', 'x'], /no field "heigth".*height/],
-    [
-      ['artworks', 'height', '--format', 'link'],
-      /"link" is no format of height, which is number; there are year/,
-    ],
-    [['artworks', 'height', '--default', 'tall'], /height is number, and default is text/],
-    [['artworks', 'artist_id', '--references', 'nobody'], /there is no entity "nobody"/],
-    [['epersons', 'email', '--label', 'x'], /built in/],
-    [['artworks', 'height'], /say what is to be declared/],
+  const asked = { ...loans, fields: [number, { name: 'of', type: 'integer', references: 'nobody' }] }
+  for (const [body, message] of [
+    [{ ...asked, name: 'others' }, /entity\.json: \/fields\/1\/references: There is no entity "nobody"/],
+    [{ ...loans, read: 'group:Nobody' }, /entity\.json: \/read: There is no group "Nobody"/],
+    [{ ...loans, fields: [number] }, /entity\.json: \/fields\/1: loans has other fields/],
+    [{ ...loans, kee: 1 }, /entity\.json: .*kee/],
+    [{ name: 'epersons', read: 'admin' }, /built in/],
+    [{ key: ['a'], fields: ['a'] }, /entity\.json: \/name: it is the name of the entity; there is none/],
   ] as const) {
-    const done = await carrel(service.dataFolder, ['entity', 'field', ...args])
-    assert.notEqual(done.code, 0, args.join(' '))
+    const done = await apply(body)
+    assert.equal(done.code, 1, done.stdout)
     assert.match(done.stderr, message)
   }
+  writeFileSync(file, '{"name": ')
+  const broken = await carrel(service.dataFolder, ['entity', 'apply', file])
+  assert.match(broken.stderr, /entity\.json can't be read: /)
 })
 
 test('EA11 declarations stay through imports, updates, restores and a time without their field', async t => {
@@ -209,47 +209,3 @@ test('EA13 fields are added, renamed, removed and get other types, all or nothin
 })
 
 const jsonType = { 'content-type': 'application/json' }
-
-test('EA13 the command line makes entities without a file, and changes their fields', async t => {
-  const { service } = await started(t)
-  const run = async (...args: readonly string[]) => {
-    const done = await carrel(service.dataFolder, ['entity', ...args])
-    assert.equal(done.code, 0, done.stderr)
-    return done.stdout
-  }
-  const definitions = [
-    'number:integer',
-    'state:text:required:one-of=out|back:default=out',
-    'of:integer:references=artworks',
-  ]
-  await run('create', 'loans', '--key', 'number', '--field', ...definitions, '--read', 'anonymous')
-  const loans = (await list<Described>(service.client(), '')).find(({ name }) => name === 'loans')
-  assert.deepEqual(loans && fieldIn(loans, 'state'), {
-    ...{ name: 'state', type: 'text', nullable: false },
-    ...{ required: true, default: 'out', oneOf: ['out', 'back'] },
-  })
-  await run(
-    'fields',
-    'artworks',
-    '--add',
-    'place:text:default=store',
-    '--rename',
-    'page=address',
-    '--type',
-    'year=text',
-  )
-  assert.match(
-    await run('fields', 'artworks', '--type', 'state=integer', '--preview'),
-    /2 values of state .* 7 \(shown\), 8 \(kept\)/,
-  )
-  const [first] = await list<object>(service.client(), 'artworks')
-  assert.deepEqual(Object.keys(first ?? {}).toSorted(), [
-    'address',
-    'artist_id',
-    'height',
-    'id',
-    'place',
-    'state',
-    'year',
-  ])
-})

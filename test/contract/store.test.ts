@@ -53,11 +53,12 @@ const pathOf = (command: Command): string[] =>
 
 /** Returns arguments for a command, with a value for everything that it requires. */
 function callOf(command: Command, folder: string): string[] {
-  const file = join(folder, 'empty.json')
-  writeFileSync(file, '{}')
+  const file = join(folder, 'named.json')
+  writeFileSync(file, '{"name": "x"}')
   const known: Readonly<Record<string, string>> = {
     email: 'ruth@example.org',
     '--attributes': file,
+    file,
     '--before': '2026-01-01',
     shell: 'bash',
     rule: 'eperson',
@@ -74,13 +75,8 @@ function callOf(command: Command, folder: string): string[] {
       .filter(one => one.required || one.name() in known)
       .map(one => anythingFor(one.name())),
     ...command.options
-      // `copy` requires one in one of its two forms, and `entity fields` any change.
-      .filter(
-        one =>
-          (one.mandatory && one.defaultValue === undefined) ||
-          one.long === '--to' ||
-          (one.long === '--remove' && command.name() === 'fields'),
-      )
+      // `copy` requires one in one of its two forms.
+      .filter(one => (one.mandatory && one.defaultValue === undefined) || one.long === '--to')
       .flatMap(({ long }) => [long ?? '', anythingFor(long ?? '')]),
   ]
 }

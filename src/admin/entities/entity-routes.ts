@@ -4,6 +4,7 @@ import { type Body, changes, jsonOf, reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { bodyChecks } from '../../http/check-body.ts'
+import { clientOf } from '../../http/connection.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPage, readPage } from '../../http/hal.ts'
 import { exactBody, requireType } from '../../http/json-body.ts'
@@ -116,10 +117,13 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       const { name } = request.params
       singleParameters(request.query as Query, [])
       requireType(request, [json])
-      const given = wantedIn(await checked('putEntity', exactBody(request, parseExact)), name)
-      const wanted = await withKnownReaders(given, people)
-      const put = { name, wanted, eventFor }
-      const { isNew, warnings } = await namingReaders(() => putEntity({ entities, exposing }, request, put))
+      const { isNew, warnings } = await putEntity(
+        { entities, people, examine: work => exposing.run(clientOf(request), work) },
+        {
+          ...{ name, body: exactBody(request, parseExact), headers: request.headers },
+          eventFor: event => eventFor(request, event, name),
+        },
+      )
       const { tag, body } = await answer(name)
       if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
       return reply.header('etag', tag).send({ ...body, ...(warnings.length > 0 && { warnings }) })

@@ -1,12 +1,10 @@
-import type { FastifyRequest } from 'fastify'
-import { clientOf } from '../../http/connection.ts'
-import { requireState, stale } from '../../http/preconditions.ts'
+import { bodyChecks } from '../../http/check-body.ts'
+import { type Headers, requireState, stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
 import { checkName, importStaged, VersionReplaced } from '../../import/import-entity.ts'
 import { ImportError } from '../../import/import-error.ts'
 import { misfitsInWords, misfitsOf, reliedOn } from '../../import/misfits.ts'
 import { listsOf } from '../../import/revised-fields.ts'
-import type { FairQueue } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { declaredOf, entityTag, withDeclared } from '../../model/declared.ts'
 import type { Entity, Field } from '../../model/entities.ts'
@@ -14,47 +12,67 @@ import { descriptionOf } from '../../model/relations.ts'
 import type { Entities } from '../../storage/entities.ts'
 import { ExposeError } from '../../storage/exposing.ts'
 import { EntityChanged } from '../../storage/single-records.ts'
-import { type Described, declaredAnew, lookAtRelations, requireOwn, type Warning } from './declarations.ts'
-import { refused } from './refused.ts'
-import type { Wanted } from './wanted.ts'
+import {
+  type Described,
+  declaredAnew,
+  lookAtRelations,
+  type NamesInRules,
+  requireOwn,
+  type Warning,
+  withKnownReaders,
+} from './declarations.ts'
+import { namingReaders, refused } from './refused.ts'
+import { type Wanted, wantedIn } from './wanted.ts'
 
 interface Parts {
   readonly entities: Entities
-  /** Examines one table at a time, because each takes a connection of its own. */
-  readonly exposing: FairQueue
+  readonly people: NamesInRules
+  /** Examines a table when it is its turn: each takes a connection of its own. */
+  examine<T>(work: () => Promise<T>): Promise<T>
 }
 
-interface Put {
+interface Request {
   readonly name: string
-  readonly wanted: Wanted
-  readonly eventFor: (request: FastifyRequest, event: AuditEvent['event'], name: string) => AuditEvent
+  /** The description, not checked yet. */
+  readonly body: unknown
+  /** The preconditions of a request. */
+  readonly headers: Headers
+  eventFor(event: AuditEvent['event']): AuditEvent
 }
+
+type Put = Pick<Request, 'name' | 'eventFor'> & { readonly wanted: Wanted }
+
+const checked = bodyChecks(() => import('./contracts.ts'), 'entity-refused')
 
 /**
- * `PUT {api}/admin/entities/<name>`: shows a table of the operator's, creates an imported entity without
+ * `PUT {api}/admin/entities/<name>` and `carrel entity apply`: shows a table of the operator's, creates an imported entity without
  * records, or replaces the declarations of an existing one.
  * @returns true if the entity is new, and a warning for each relation by which no records are related
  */
 export async function putEntity(
   parts: Parts,
-  request: FastifyRequest,
-  put: Put,
+  { name, body, headers, eventFor }: Request,
 ): Promise<{ readonly isNew: boolean; readonly warnings: readonly Warning[] }> {
   const { entities } = parts
-  const { name, wanted } = put
+  const given = wantedIn(await checked('putEntity', body), name)
+  const wanted = await withKnownReaders(given, parts.people)
+  const put = { name, wanted, eventFor }
   requireOwn(name)
   requireName(name)
   const all = await entities.all()
   const before = all.get(name)
-  requireState(request.headers, before && entityTag(before), 'entity')
+  requireState(headers, before && entityTag(before), 'entity')
   requireKind(before, wanted)
   // A new entity has no records that could be related.
   const warnings = before
     ? await lookAtRelations(entities, before, wanted.relations ?? [], before.relations, all)
     : []
-  if (wanted.table) await expose(parts, request, put, before, wanted.table)
-  else if (before?.source.kind === 'records') await replace(parts, request, put, before, all)
-  else await create(parts, request, put, all)
+  const { table } = wanted
+  await namingReaders(() => {
+    if (table) return expose(parts, put, before, table)
+    if (before?.source.kind === 'records') return replace(parts, put, before, all)
+    return create(parts, put, all)
+  })
   return { isNew: before === undefined, warnings }
 }
 
@@ -87,8 +105,7 @@ function requireKind(before: Entity | undefined, wanted: Wanted): void {
 
 /** Exposes a table, as `carrel expose` does. */
 async function expose(
-  { entities, exposing }: Parts,
-  request: FastifyRequest,
+  { entities, examine }: Parts,
   { name, wanted, eventFor }: Put,
   before: Entity | undefined,
   table: { readonly schema: string; readonly name: string },
@@ -116,7 +133,7 @@ async function expose(
     isBounded: true,
   } as const
   try {
-    await exposing.run(clientOf(request), () => make(asked, eventFor(request, 'entity.expose', name)))
+    await examine(() => make(asked, eventFor('entity.expose')))
   } catch (error) {
     if (error instanceof EntityChanged) throw stale('entity')
     if (error instanceof ExposeError) throw refused('/table', inBodyWords(error.message))
@@ -131,7 +148,6 @@ const inBodyWords = (message: string) =>
 /** Replaces the declarations; records, key and fields stay. */
 async function replace(
   { entities }: Parts,
-  request: FastifyRequest,
   { name, wanted, eventFor }: Put,
   before: Entity,
   all: ReadonlyMap<string, Entity>,
@@ -151,7 +167,7 @@ async function replace(
     name,
     declared,
     entityTag(before),
-    eventFor(request, 'entity.change', name),
+    eventFor('entity.change'),
     reliedOn(after, fields, all),
   )
   if (done !== 'declared') throw stale('entity')
@@ -182,7 +198,6 @@ const isLike = (wanted: NonNullable<Wanted['fields']>[number], field: Field | un
 /** Creates an imported entity without records: they come by an import, or one by one. */
 async function create(
   { entities }: Parts,
-  request: FastifyRequest,
   { name, wanted, eventFor }: Put,
   all: ReadonlyMap<string, Entity>,
 ): Promise<void> {
@@ -221,7 +236,7 @@ async function create(
         declare: descriptionOf(declared),
         // The new entity replaces no records: if another request created it meanwhile, this one fails.
         replaces: null,
-        event: eventFor(request, 'entity.import', name),
+        event: eventFor('entity.import'),
       },
       () => {},
     )
