@@ -1,3 +1,5 @@
+import { version as program } from '../lib/version.ts'
+
 /**
  * The tables that both engines have, with the same columns and types, in SQLite's dialect. Times are text in
  * RFC 3339, UTC, or milliseconds since 1970 where they are compared or added up; a boolean is 0 or 1; texts
@@ -67,8 +69,16 @@ const tables = `
     changes TEXT,
     chain INTEGER,
     place INTEGER,
-    hash BLOB
+    hash BLOB,
+    -- Those that were counted, as JSON (docs/decisions/0069).
+    repeats TEXT,
+    -- The request that it is of.
+    request TEXT
   );
+  -- Chains with negative numbers have the events that repeat.
+  CREATE INDEX event_that_repeats ON event (id) WHERE chain < 0;
+  -- Events of single records are found by the record (docs/decisions/0072).
+  CREATE INDEX event_of_record ON event (object, id) WHERE event IN ('record.put', 'record.change', 'record.delete');
   CREATE INDEX event_by_time ON event (time, id);
   CREATE INDEX event_of_eperson ON event (eperson, id);
   CREATE TABLE trail_key (id INTEGER PRIMARY KEY AUTOINCREMENT, wrapped BLOB NOT NULL);
@@ -89,6 +99,9 @@ const tables = `
     PRIMARY KEY (chain, place, checkpoint)
   ) WITHOUT ROWID;
   CREATE INDEX trail_head_of_checkpoint ON trail_head (checkpoint);
+  -- The size of the events that repeat, in bytes, measured up to an id.
+  CREATE TABLE trail_size (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL, upto INTEGER NOT NULL);
+  INSERT INTO trail_size VALUES (1, 0, 0);
 
   -- The eperson that a subject of a provider is. An eperson has at most one subject at a provider.
   CREATE TABLE identity (
@@ -127,6 +140,8 @@ const tables = `
     used_network TEXT,
     expires INTEGER NOT NULL,
     session_key BLOB NOT NULL,
+    -- The program that logged in, as it calls itself.
+    browser TEXT,
     PRIMARY KEY (eperson, begun)
   ) WITHOUT ROWID;
   -- hash: SHA-256 of the whole token. password_stamp: the eperson's; otherwise the token has ended. scope, networks: JSON.
@@ -158,6 +173,27 @@ const tables = `
     at INTEGER NOT NULL,
     PRIMARY KEY (eperson, network)
   ) WITHOUT ROWID;
+  -- Second factors of epersons (docs/decisions/0081). secret: of TOTP, encrypted; of a passkey, its public key. counter: the
+  -- last time step that was used, or the signature counter. Times are ms since 1970.
+  CREATE TABLE factor (
+    id TEXT PRIMARY KEY,
+    eperson TEXT NOT NULL REFERENCES eperson ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    alone INTEGER NOT NULL,
+    secret BLOB NOT NULL,
+    credential TEXT UNIQUE,
+    counter INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    used INTEGER
+  );
+  CREATE INDEX factor_of_eperson ON factor (eperson, created);
+  CREATE INDEX factor_that_stands_alone ON factor (id) WHERE alone = 1;
+  CREATE TABLE recovery_code (
+    eperson TEXT NOT NULL REFERENCES eperson ON DELETE CASCADE,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (eperson, hash)
+  );
 
   -- Entities, with key, read, fields, source and what is declared of them, as JSON: a field's name may hold what TEXT can't.
   -- version: the imported records.
@@ -181,6 +217,54 @@ const tables = `
   );
   CREATE INDEX record_change_of_entity ON record_change (entity, seq);
   CREATE INDEX record_change_of_record ON record_change (key, seq);
+  -- Versions that imports have replaced and that can be restored (docs/decisions/0071). definition: the entity as it was.
+  -- replaced_by: the event. at: when they were replaced, in ms since 1970. records: their number, changes included. bytes: the
+  -- size of the records, which versions may share. own: the size of what belongs to this version alone.
+  CREATE TABLE kept_version (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    entity TEXT NOT NULL,
+    version TEXT NOT NULL UNIQUE,
+    definition TEXT NOT NULL,
+    replaced_by TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    records INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    own INTEGER NOT NULL
+  );
+  CREATE INDEX kept_version_of_entity ON kept_version (entity, id);
+  -- Their single records, as in record_change, under the same numbers.
+  CREATE TABLE kept_change (
+    seq INTEGER PRIMARY KEY,
+    kept INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    key_values TEXT NOT NULL,
+    json TEXT,
+    added INTEGER NOT NULL
+  );
+  CREATE INDEX kept_change_of_version ON kept_change (kept, seq);
+  -- Replaced versions that snapshots may name (docs/decisions/0082). root: the version that began the line. folded, last: the
+  -- numbers of the last change in the version, and of the last one that is held for it. bytes, own: as in kept_version.
+  CREATE TABLE held_version (
+    version TEXT PRIMARY KEY,
+    entity TEXT NOT NULL,
+    root TEXT NOT NULL,
+    folded INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    definition TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    own INTEGER NOT NULL
+  );
+  CREATE INDEX held_version_of_line ON held_version (root, folded);
+  CREATE TABLE held_change (
+    version TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    key_values TEXT NOT NULL,
+    json TEXT,
+    added INTEGER NOT NULL,
+    PRIMARY KEY (version, seq)
+  );
 
   -- Readers of items and bitstreams (docs/decisions/0011), never changed once they are there. items, bitstreams, bytes: of
   -- those that have them, kept by triggers.
@@ -239,6 +323,14 @@ const tables = `
   CREATE INDEX bitstream_by_audience ON bitstream (audience, uuid);
   -- The files of a bundle in their order, with their audience (docs/decisions/0021).
   CREATE INDEX bitstream_of_bundle ON bitstream (item, bundle, place, audience);
+  -- Contents that uploads and sweeps of a bucket speak of (docs/decisions/0080). state: claimed, unused or deleted. until: in
+  -- ms since 1970, by the store's clock.
+  CREATE TABLE content_claim (
+    sha256 TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    until INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX content_claim_by_end ON content_claim (until);
   -- What clients say of a rule for readers besides the rule. object: the uuid of an item or a bitstream.
   CREATE TABLE policy (
     id TEXT PRIMARY KEY,
@@ -304,7 +396,7 @@ const tables = `
 
   -- One row. store: the id of this store (docs/decisions/0012). entities, secrets, groups: grow when these change.
   -- records, audiences: the last number given to a single record and to an audience. mark: a time that has certainly been,
-  -- in ms since 1970 (docs/decisions/0024); 0: none yet.
+  -- in ms since 1970 (docs/decisions/0024); 0: none yet. demo: 0 if none was asked for, 1 if it has begun, 2 if it is complete.
   CREATE TABLE state (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     store TEXT NOT NULL,
@@ -313,7 +405,8 @@ const tables = `
     groups INTEGER NOT NULL DEFAULT 0,
     records INTEGER NOT NULL DEFAULT 0,
     audiences INTEGER NOT NULL DEFAULT 0,
-    mark INTEGER NOT NULL DEFAULT 0
+    mark INTEGER NOT NULL DEFAULT 0,
+    demo INTEGER NOT NULL DEFAULT 0
   );
   INSERT INTO state (one, store) VALUES (1, '');
 `
@@ -334,120 +427,29 @@ export const postgresTables = tables
       .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'),
   )
 
-/** Returns the statements of version 2 on both engines. @param text @param integer the types of columns */
-export const countedEvents = (text: string, integer: string): string => `
-  -- Events that were counted, as JSON (docs/decisions/0069).
-  ALTER TABLE event ADD COLUMN repeats ${text};
-  -- Chains with negative numbers have the events that repeat.
-  CREATE INDEX event_that_repeats ON event (id) WHERE chain < 0;
-  -- The size of the events that repeat, in bytes, measured up to an id.
-  CREATE TABLE trail_size (one ${integer} PRIMARY KEY CHECK (one = 1), bytes ${integer} NOT NULL, upto ${integer} NOT NULL);
-  INSERT INTO trail_size VALUES (1, 0, 0);`
+/**
+ * The versions of a store's schema. A store is created in the first one, and each entry of `later` brings it one version
+ * further. None is edited once it is released, not even its comments: a test knows their checksums.
+ */
+export interface Schema {
+  /** Stores of earlier versions were made before the first release. They are refused. */
+  readonly first: number
+  readonly create: string
+  readonly later: readonly string[]
+}
 
-/** Returns the statements of version 3 on both engines. @param text @param integer @param id the types of columns */
-export const keptVersions = (text: string, integer: string, id: string, end = ')'): string => `
-  -- Versions that imports have replaced and that can be restored (docs/decisions/0071). definition: the entity as it was.
-  -- replaced_by: the event. at: when they were replaced, in ms since 1970. records: their number, changes included. bytes: the
-  -- size of the records, which versions may share. own: the size of what belongs to this version alone.
-  CREATE TABLE kept_version (
-    id ${id},
-    entity ${text} NOT NULL,
-    version ${text} NOT NULL UNIQUE,
-    definition ${text} NOT NULL,
-    replaced_by ${text} NOT NULL,
-    at ${integer} NOT NULL,
-    records ${integer} NOT NULL,
-    bytes ${integer} NOT NULL,
-    own ${integer} NOT NULL
-  ${end};
-  CREATE INDEX kept_version_of_entity ON kept_version (entity, id);
-  -- Their single records, as in record_change, under the same numbers.
-  CREATE TABLE kept_change (
-    seq ${integer} PRIMARY KEY,
-    kept ${integer} NOT NULL,
-    key ${text} NOT NULL,
-    key_values ${text} NOT NULL,
-    json ${text},
-    added ${integer} NOT NULL
-  ${end};
-  CREATE INDEX kept_change_of_version ON kept_change (kept, seq);`
+export const newestOf = ({ first, later }: Schema): number => first + later.length
 
-/** Version 5 on both engines: sessions say from which browser. @param text the type of the column */
-export const sessionBrowsers = (text: string): string => `
-  -- The program that logged in, as it calls itself.
-  ALTER TABLE session ADD COLUMN browser ${text};`
+/** Returns what a store of this version lacks. @param version 0 for a new store */
+export const stepsFrom = ({ first, create, later }: Schema, version: number): readonly string[] =>
+  version === 0 ? [create, ...later] : later.slice(version - first)
 
-/** Second factors, in version 6 on both engines. @param text @param integer @param bytes the types of columns */
-export const secondFactors = (text: string, integer: string, bytes: string, end = ')'): string => `
-  -- Second factors of epersons (docs/decisions/0081). secret: of TOTP, encrypted; of a passkey, its public key. counter: the
-  -- last time step that was used, or the signature counter. Times are ms since 1970.
-  CREATE TABLE factor (
-    id ${text} PRIMARY KEY,
-    eperson ${text} NOT NULL REFERENCES eperson ON DELETE CASCADE,
-    kind ${text} NOT NULL,
-    name ${text} NOT NULL,
-    alone ${integer} NOT NULL,
-    secret ${bytes} NOT NULL,
-    credential ${text} UNIQUE,
-    counter ${integer} NOT NULL,
-    created ${integer} NOT NULL,
-    used ${integer}
-  ${end};
-  CREATE INDEX factor_of_eperson ON factor (eperson, created);
-  CREATE INDEX factor_that_stands_alone ON factor (id) WHERE alone = 1;
-  CREATE TABLE recovery_code (
-    eperson ${text} NOT NULL REFERENCES eperson ON DELETE CASCADE,
-    hash ${text} NOT NULL,
-    PRIMARY KEY (eperson, hash)
-  ${end};`
-
-/** Version 4 on both engines: events of single records are found by the record (docs/decisions/0072). */
-export const recordEvents = `
-  CREATE INDEX event_of_record ON event (object, id) WHERE event IN ('record.put', 'record.change', 'record.delete');`
-
-/** Version 6: returns the table of contents that uploads and sweeps of a bucket speak of (docs/decisions/0080). */
-export const contentClaims = (text: string, integer: string, end = ')'): string => `
-  -- state: claimed, unused or deleted. until: in ms since 1970, by the store's clock.
-  CREATE TABLE content_claim (
-    sha256 ${text} PRIMARY KEY,
-    state ${text} NOT NULL,
-    until ${integer} NOT NULL
-  ${end};
-  CREATE INDEX content_claim_by_end ON content_claim (until);`
-
-/** A part of version 6 on both engines: states of entities for pages that hold still (docs/decisions/0082). */
-export const heldVersions = (text: string, integer: string, end = ')'): string => `
-  -- Replaced versions that snapshots may name. root: the version that began the line. folded, last: the numbers of the last
-  -- change in the version, and of the last one that is held for it. bytes, own: as in kept_version.
-  CREATE TABLE held_version (
-    version ${text} PRIMARY KEY,
-    entity ${text} NOT NULL,
-    root ${text} NOT NULL,
-    folded ${integer} NOT NULL,
-    last ${integer} NOT NULL,
-    definition ${text} NOT NULL,
-    at ${integer} NOT NULL,
-    bytes ${integer} NOT NULL,
-    own ${integer} NOT NULL
-  ${end};
-  CREATE INDEX held_version_of_line ON held_version (root, folded);
-  CREATE TABLE held_change (
-    version ${text} NOT NULL,
-    seq ${integer} NOT NULL,
-    key ${text} NOT NULL,
-    key_values ${text} NOT NULL,
-    json ${text},
-    added ${integer} NOT NULL,
-    PRIMARY KEY (version, seq)
-  ${end};`
-
-/** Version 7 of SQLite, and 8 of PostgreSQL: how far the demo is. @param integer the type of the column */
-export const demoState = (integer: string): string => `
-  -- 0: none was asked for; 1: it has begun; 2: it is complete.
-  ALTER TABLE state ADD COLUMN demo ${integer} NOT NULL DEFAULT 0;`
-
-/** Version 8 of SQLite, and 9 of PostgreSQL: the request that an event is of. @param text the type of the column */
-export const eventRequests = (text: string): string => `
-  ALTER TABLE event ADD COLUMN request ${text};
-  DROP VIEW own_events;
-  DROP VIEW events;`
+/** Says why Carrel can't open a store of this version; undefined if it can. */
+export function refusedVersion(schema: Schema, version: number): string | undefined {
+  const newest = newestOf(schema)
+  if (version > newest)
+    return `has schema version ${version}, and Carrel ${program} knows versions up to ${newest}; use a newer Carrel`
+  if (version > 0 && version < schema.first)
+    return `has schema version ${version}, which is older than the first release; Carrel ${program} opens versions from ${schema.first}`
+  return undefined
+}

@@ -5,7 +5,7 @@ import { openFiles } from '../../files/open-files.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { checkSnapshot, newestSchema, renewSnapshot } from '../../storage/copy/restored.ts'
+import { checkSnapshot, refusedSnapshot, renewSnapshot } from '../../storage/copy/restored.ts'
 import type { Backups } from './backups.ts'
 import { contentsIn, copyTo, countContents, forEachContent } from './contents.ts'
 import type { Progress } from './make.ts'
@@ -96,11 +96,9 @@ async function choose(backups: Backups, name: string): Promise<Manifest> {
   if (!names.includes(name))
     throw new BadBackup(`${backups.place} has no backup ${name}; it has ${names.join(', ') || 'none'}`)
   const manifest = await backups.manifest(name)
-  if (manifest.schema > newestSchema)
-    throw new BadBackup(
-      `the backup ${name} was made by Carrel ${manifest.carrel} and has schema version ${manifest.schema}; this Carrel ` +
-        `knows versions up to ${newestSchema}; use a newer one`,
-    )
+  const refused = refusedSnapshot(manifest.schema)
+  if (refused !== undefined)
+    throw new BadBackup(`the backup ${name}, made by Carrel ${manifest.carrel}, ${refused}`)
   return manifest
 }
 

@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { OperatorError, StoreUnavailable } from '../../lib/errors.ts'
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import { type Description, descriptionOf } from '../../model/relations.ts'
+import { newestOf } from '../schema.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
 import { databaseFile, requireCarrel, requireStore } from '../sqlite/migrate.ts'
 import { perform } from '../sqlite/perform.ts'
 import { openRecords, ranksIn, recordsInOrder } from '../sqlite/record-versions.ts'
-import { migrations } from '../sqlite/schema.ts'
+import { schema } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
 import { importedEntities } from '../statements/entity-rows.ts'
 
@@ -122,10 +123,10 @@ function checkSchema(db: Database, dataFolder: string): void {
   const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
   if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
   requireCarrel(db, dataFolder)
-  if (version === migrations.length) return
+  if (version === newestOf(schema)) return
   throw new StoreUnavailable(
-    `the store in ${dataFolder} has schema version ${version}, and this Carrel copies version ${migrations.length}; ${
-      version < migrations.length
+    `the store in ${dataFolder} has schema version ${version}, and this Carrel copies version ${newestOf(schema)}; ${
+      version < newestOf(schema)
         ? 'any other command updates it, such as `carrel eperson list` (make a backup first)'
         : 'use a newer Carrel'
     }`,

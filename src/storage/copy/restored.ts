@@ -3,12 +3,13 @@ import { OperatorError } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { stepLength } from '../../model/factors.ts'
 import { keyringOf } from '../../model/keys.ts'
+import { refusedVersion } from '../schema.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
 import { databaseFile, migrate } from '../sqlite/migrate.ts'
 import { perform } from '../sqlite/perform.ts'
 import { baseOf } from '../sqlite/record-versions.ts'
-import { migrations } from '../sqlite/schema.ts'
+import { schema } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
 import { sessions } from '../statements/sessions.ts'
 import { openTrail, signAll } from '../statements/trail.ts'
@@ -16,8 +17,8 @@ import { entityPath } from './snapshot.ts'
 
 export { restoringFolder } from '../sqlite/migrate.ts'
 
-/** The newest schema of a snapshot that this version of Carrel can restore. Older ones are migrated. */
-export const newestSchema = migrations.length
+/** Says why a snapshot of this schema can't be restored; undefined if it can. Those of earlier versions are migrated. */
+export const refusedSnapshot = (version: number): string | undefined => refusedVersion(schema, version)
 
 /**
  * Checks that a snapshot's database is sound and that every version of an entity is there.

@@ -1,11 +1,12 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { ConnectionLimit, ReplicaFacts, ServerFacts, StoreFacts } from '../inspection.ts'
+import { newestOf } from '../schema.ts'
 import { factsOf } from '../statements/inspect.ts'
 import { type Connection, connect } from './driver.ts'
 import { codeOf } from './errors.ts'
 import { hasSchema } from './migrate.ts'
 import { perform } from './perform.ts'
-import { migrations } from './schema.ts'
+import { schema } from './schema.ts'
 
 /** A time limit for each statement, in ms: the newest backup is searched for among many events. */
 const timeout = 10_000
@@ -28,11 +29,11 @@ export const inspectStore = (url: string, replicaUrl: string | null): Promise<St
     if (!version) throw new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
     const [secret] = await db.rows<{ made: number }>('SELECT made FROM secret ORDER BY id DESC LIMIT 1')
     return {
-      ...(await perform(db, factsOf(version === migrations.length))),
-      migrationsMissing: migrations.length - version,
+      ...(await perform(db, factsOf(version === newestOf(schema)))),
+      migrationsMissing: newestOf(schema) - version,
       secretMade: secret?.made ?? null,
       // An older schema may not have the store's id, by which its replica is recognized.
-      server: await inspectServer(db, version < migrations.length ? null : replicaUrl),
+      server: await inspectServer(db, version < newestOf(schema) ? null : replicaUrl),
     }
   })
 

@@ -2,13 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { databaseAddress } from '../../lib/database-address.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { setAhead } from '../../lib/ms-now.ts'
-import { version as program } from '../../lib/version.ts'
+import { newestOf, refusedVersion, stepsFrom } from '../schema.ts'
 import { firstRows } from '../statements/registry.ts'
 import { storeTime } from '../statements/statements.ts'
 import { type Connection, connect } from './driver.ts'
 import { Conflict, retryOnConflict, startPatience } from './errors.ts'
 import { perform } from './perform.ts'
-import { migrations } from './schema.ts'
+import { schema } from './schema.ts'
 import type { ConnectionOptions } from './servers.ts'
 
 /**
@@ -78,11 +78,9 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
     if (!row) throw new Conflict('PostgreSQL: another program removed the schema’s version; start again')
     const from = row.version
     if (from === 0 && !create) throw noStore()
-    if (from > migrations.length)
-      throw new StoreUnavailable(
-        `the store has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
-      )
-    if (from < migrations.length) {
+    const refused = refusedVersion(schema, from)
+    if (refused !== undefined) throw new StoreUnavailable(`the store ${refused}`)
+    if (from < newestOf(schema)) {
       await migrateFrom(db, from)
       if (from === 0) {
         await perform(db, firstRows())
@@ -124,9 +122,9 @@ async function createVersion(db: Connection): Promise<void> {
 }
 
 async function migrateFrom(db: Connection, from: number): Promise<void> {
-  for (const sql of migrations.slice(from)) await db.exec(sql)
+  for (const sql of stepsFrom(schema, from)) await db.exec(sql)
   await db.run("UPDATE state SET store = $1 WHERE store = ''", randomUUID())
-  await db.run('UPDATE store_schema SET version = $1', migrations.length)
+  await db.run('UPDATE store_schema SET version = $1', newestOf(schema))
 }
 
 /** Runs work in a transaction on one connection, again after a conflict. `work` must be safe to repeat. */

@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { StoreFacts } from '../inspection.ts'
+import { newestOf } from '../schema.ts'
 import { factsOf, toTime } from '../statements/inspect.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { databaseFile, requireCarrel, requireStore } from './migrate.ts'
 import { perform } from './perform.ts'
-import { migrations } from './schema.ts'
+import { schema } from './schema.ts'
 import { readSecrets } from './secrets.ts'
 
 /**
@@ -22,8 +23,8 @@ export function inspectStore(dataFolder: string): StoreFacts {
     if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
     requireCarrel(db, dataFolder)
     return {
-      ...perform(db, factsOf(version === migrations.length)),
-      migrationsMissing: migrations.length - version,
+      ...perform(db, factsOf(version === newestOf(schema))),
+      migrationsMissing: newestOf(schema) - version,
       secretMade: toTime(readSecrets(dataFolder)[0]?.made),
       server: null,
     }

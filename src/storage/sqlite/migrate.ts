@@ -3,11 +3,11 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
-import { version as program } from '../../lib/version.ts'
+import { newestOf, refusedVersion, stepsFrom } from '../schema.ts'
 import { firstRows } from '../statements/registry.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
 import { perform } from './perform.ts'
-import { migrations } from './schema.ts'
+import { schema } from './schema.ts'
 
 /** The database of a data folder: everything but records, secrets and files. */
 export const databaseFile = (dataFolder: string): string => join(dataFolder, 'carrel.db')
@@ -44,14 +44,12 @@ export function migrate(dataFolder: string, create: boolean): boolean {
   try {
     if (size) requireCarrel(db, dataFolder)
     db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
-    if (isCarrels(db) && version(db) === migrations.length) return false
+    if (isCarrels(db) && version(db) === newestOf(schema)) return false
     return transaction(db, () => {
       const from = version(db)
       if (from === 0) refuseNew(dataFolder, others, 'empty', create)
-      if (from > migrations.length)
-        throw new StoreUnavailable(
-          `the store in ${dataFolder} has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
-        )
+      const refused = refusedVersion(schema, from)
+      if (refused !== undefined) throw new StoreUnavailable(`the store in ${dataFolder} ${refused}`)
       migrateFrom(db, from)
       if (from === 0) {
         db.run('UPDATE state SET store = ?', randomUUID())
@@ -68,8 +66,8 @@ export function migrate(dataFolder: string, create: boolean): boolean {
 export const createIn = (db: Database): void => migrateFrom(db, 0)
 
 function migrateFrom(db: Database, from: number): void {
-  for (const sql of migrations.slice(from)) db.exec(sql)
-  db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`)
+  for (const sql of stepsFrom(schema, from)) db.exec(sql)
+  db.exec(`PRAGMA user_version = ${newestOf(schema)}; PRAGMA application_id = ${applicationId}`)
 }
 
 /**

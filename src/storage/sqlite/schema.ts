@@ -1,25 +1,15 @@
-import {
-  contentClaims,
-  countedEvents,
-  demoState,
-  eventRequests,
-  heldVersions,
-  keptVersions,
-  recordEvents,
-  secondFactors,
-  sessionBrowsers,
-  sqliteTables,
-} from '../schema.ts'
+import { type Schema, sqliteTables } from '../schema.ts'
 
-/**
- * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released,
- * not even its comments: a test knows their checksums.
- */
-export const migrations: readonly string[] = [
-  `${sqliteTables}
+/** The schema of the embedded store, with what only SQLite has. */
+export const schema: Schema = {
+  first: 8,
+  later: [],
+  create: `${sqliteTables}
   -- The last stamp given to an eperson.
   CREATE TABLE stamp (one INTEGER PRIMARY KEY CHECK (one = 1), last INTEGER NOT NULL) STRICT;
   INSERT INTO stamp VALUES (1, 0);
+  -- The end of the other chain, which has the events of changes.
+  CREATE INDEX event_of_change ON event (id) WHERE chain >= 0;
   CREATE UNIQUE INDEX audience_by_readers ON audience (readers);
 
   CREATE TRIGGER event_is_append_only_1 BEFORE UPDATE ON event
@@ -103,12 +93,12 @@ export const migrations: readonly string[] = [
     (SELECT count(*) FROM membership m WHERE m.epersongroup = epersongroup.uuid) AS members,
     (SELECT count(*) FROM subgroup s WHERE s.parent = epersongroup.uuid) AS subgroups, created FROM epersongroup;
   CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
-    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, changes
-    FROM event;
+    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, changes, repeats,
+    request FROM event;
   -- As the eperson sees them: without the address that another acted from.
   CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
     iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason, count,
-    iif(actor IS eperson, changes, NULL) AS changes FROM events;
+    iif(actor IS eperson, changes, NULL) AS changes, repeats, iif(actor IS eperson, request, NULL) AS request FROM events;
   -- With readers for administrators, without them for everybody else.
   CREATE VIEW items AS SELECT uuid, identifier, title, authors, issued, type, metadata, collections,
     (SELECT readers FROM audience WHERE id = item.audience) AS readers, created, modified, withdrawn, discoverable,
@@ -120,31 +110,4 @@ export const migrations: readonly string[] = [
   CREATE VIEW seen_bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
     NULL AS readers, created, audience, place FROM bitstream;
   `,
-  `${countedEvents('TEXT', 'INTEGER')}
-  -- The end of the other chain, which has the events of changes.
-  CREATE INDEX event_of_change ON event (id) WHERE chain >= 0;
-  DROP VIEW own_events;
-  DROP VIEW events;
-  CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
-    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, changes, repeats
-    FROM event;
-  -- As the eperson sees them: without the address that another acted from.
-  CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
-    iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason, count,
-    iif(actor IS eperson, changes, NULL) AS changes, repeats FROM events;
-  `,
-  keptVersions('TEXT', 'INTEGER', 'INTEGER PRIMARY KEY AUTOINCREMENT', ') STRICT'),
-  recordEvents,
-  sessionBrowsers('TEXT'),
-  `${contentClaims('TEXT', 'INTEGER', ') STRICT, WITHOUT ROWID')}${secondFactors('TEXT', 'INTEGER', 'BLOB', ') STRICT')}${heldVersions('TEXT', 'INTEGER', ') STRICT')}`,
-  demoState('INTEGER'),
-  `${eventRequests('TEXT')}
-  CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
-    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, changes, repeats,
-    request FROM event;
-  -- As the eperson sees them: without the address that another acted from.
-  CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
-    iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason, count,
-    iif(actor IS eperson, changes, NULL) AS changes, repeats, iif(actor IS eperson, request, NULL) AS request FROM events;
-  `,
-]
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { tables } from '../../../src/storage/copy/dump.ts'
-import { migrations } from '../../../src/storage/sqlite/schema.ts'
+import { schema } from '../../../src/storage/sqlite/schema.ts'
 import { createStore, runSql } from '../../support/service/databases.ts'
 import { testOn } from '../../support/service/engines.ts'
 
@@ -31,7 +31,8 @@ testOn(
   'D8 a backup and a copy have every column of every table, apart from those that are named here',
   async t => {
     const db = new DatabaseSync(':memory:')
-    for (const sql of migrations) db.exec(sql)
+    db.exec(schema.create)
+    for (const sql of schema.later) db.exec(sql)
     const embedded = db
       .prepare(
         `SELECT s.name || '.' || c.name AS name FROM sqlite_schema s, pragma_table_info(s.name) c
