@@ -1,22 +1,41 @@
-import { hash, randomBytes } from 'node:crypto'
-import { HOTP, Secret, TOTP } from 'otpauth'
+import { createHmac, hash, randomBytes } from 'node:crypto'
 import { sameText } from '../lib/hmac.ts'
 import { stepLength } from '../model/factors.ts'
 
 /** Codes that are typed: TOTP (RFC 6238) and recovery codes. */
 
-const usual = { algorithm: 'SHA1', digits: 6 } as const
+/** Number of digits of a code. Apps know no other, and no other hash than SHA-1. */
+const digits = 6
 
 /** 160 bits (RFC 4226 §4, R6). */
 export const newTotpSecret = (): Uint8Array => randomBytes(20)
 
-/** What an app takes in: the secret in base 32, and the address that a QR code holds. */
+/** What an app takes in: the secret in base 32 (RFC 4648 §6), and the address that a QR code holds. */
 export function totpForApp(bytes: Uint8Array, issuer: string, label: string) {
-  const secret = new Secret({ buffer: new Uint8Array(bytes).buffer })
+  const secret = base32(bytes)
+  const parameters = Object.entries({
+    ...{ issuer, secret, algorithm: 'SHA1', digits, period: stepLength / 1000 },
+  }).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   return {
-    secret: secret.base32,
-    uri: new TOTP({ ...usual, period: stepLength / 1000, secret, issuer, label }).toString(),
+    secret,
+    uri: `otpauth://totp/${encodeURIComponent(issuer)}:${encodeURIComponent(label)}?${parameters.join('&')}`,
   }
+}
+
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+function base32(bytes: Uint8Array): string {
+  const bits = Array.from(bytes, byte => byte.toString(2).padStart(8, '0')).join('')
+  return (bits.match(/.{1,5}/g) ?? []).map(five => letters[Number.parseInt(five.padEnd(5, '0'), 2)]).join('')
+}
+
+/** The code of a time step (RFC 4226 §5.3). */
+function codeAt(secret: Uint8Array, step: number): string {
+  const counter = Buffer.alloc(8)
+  counter.writeBigInt64BE(BigInt(step))
+  const mac = createHmac('sha1', secret).update(counter).digest()
+  const truncated = mac.readUInt32BE((mac.at(-1) ?? 0) & 0xf) & 0x7fffffff
+  return String(truncated % 10 ** digits).padStart(digits, '0')
 }
 
 /**
@@ -36,11 +55,8 @@ const plain = (typed: string): string =>
  */
 export function stepOf(bytes: Uint8Array, typed: string, now: number): number | undefined {
   const code = plain(typed)
-  const secret = new Secret({ buffer: new Uint8Array(bytes).buffer })
   const present = Math.floor(now / stepLength)
-  return [present, present - 1, present + 1].filter(counter =>
-    sameText(HOTP.generate({ ...usual, secret, counter }), code),
-  )[0]
+  return [present, present - 1, present + 1].filter(counter => sameText(codeAt(bytes, counter), code))[0]
 }
 
 /** Letters and digits of recovery codes, without those that are easily misread. */

@@ -1,4 +1,3 @@
-import { SingleBar } from 'cli-progress'
 import { createProcesses } from '../admin/processes/processes.ts'
 import type { NewProcess, Process, Run } from '../model/processes.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -14,40 +13,55 @@ interface ShownProgress {
   stop(): void
 }
 
+/** Time in ms that work must take before it shows its progress. */
+const short = 1_000
+/** Time in ms between two lines in a file, and between two pictures of the bar on a terminal. */
+const [pause, terminalPause] = [3_000, 100]
+const width = 40
+const clear = '\r\u001b[2K'
+
 /**
  * Shows a bar on a terminal, otherwise a line every few seconds. It is on standard error, so that output
  * stays clean.
  */
 export function showProgress(): ShownProgress {
-  const bar = new SingleBar({
-    format: '{step} [{bar}] {percentage} %',
-    stream: process.stderr,
-    noTTYOutput: true,
-    notTTYSchedule: 3_000,
-    hideCursor: true,
-    clearOnComplete: true,
-  })
+  const { stderr } = process
   const begun = performance.now()
-  let started = false
+  /** When it was last shown. */
+  let shown: number | undefined
+  let line = ''
+  const show = () => stderr.write(stderr.isTTY ? `${clear}${line}` : `${line}\n`)
+  const set = (step: string, share: number) => {
+    const percent = Math.round(share * 100)
+    line = `${step} [${'='.repeat((percent * width) / 100).padEnd(width, '-')}] ${percent} %`
+  }
   let last = ''
+  const end = () => {
+    if (shown !== undefined && stderr.isTTY) stderr.write(clear)
+    shown = undefined
+  }
   return {
     update: (step, share) => {
       last = step
-      // Short work needs no progress.
-      if (!started && performance.now() - begun < 1_000) return
-      if (started) bar.update(Math.round(share * 100), { step })
-      else bar.start(100, Math.round(share * 100), { step })
-      started = true
+      const now = performance.now()
+      if (now - (shown ?? begun) < (shown === undefined ? short : stderr.isTTY ? terminalPause : pause))
+        return
+      shown = now
+      set(step, share)
+      show()
     },
-    note: line => {
-      // The bar is drawn again below the line.
-      process.stderr.write(started && process.stderr.isTTY ? `\r\u001b[2K${line}\n` : `${line}\n`)
+    note: text => {
+      if (shown === undefined || !stderr.isTTY) stderr.write(`${text}\n`)
+      else stderr.write(`${clear}${text}\n${line}`)
     },
     done: () => {
-      if (started) bar.update(100, { step: last })
-      bar.stop()
+      if (shown !== undefined && !stderr.isTTY) {
+        set(last, 1)
+        show()
+      }
+      end()
     },
-    stop: () => bar.stop(),
+    stop: end,
   }
 }
 

@@ -12,8 +12,8 @@ import { requireCaller } from '../../http/require-caller.ts'
 import { nameOrNull } from '../../lib/file-name.ts'
 import { type Caller, isAdministrator } from '../../model/caller.ts'
 import { admitUpload } from './admit.ts'
-import { type Found, isUploadId, type UploadPlace } from './place.ts'
-import type { Tus, TusRequest } from './tus.ts'
+import type { Found, Info, UploadPlace } from './place.ts'
+import { answered, createTus, offsetStream, requireVersion, type TusRequest } from './tus.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -24,10 +24,6 @@ interface Parts {
   readonly lookAgain: LookAgain
 }
 
-/** Maximum length of Upload-Metadata in characters: it is kept as it is. */
-const maxMetadata = 4_096
-const offsetStream = 'application/offset+octet-stream'
-
 /**
  * `/api/uploads`: files that clients send piece by piece (tus 1.0), until a feature uses them. An upload
  * belongs to its eperson, and goes on at every node that shares its place.
@@ -37,53 +33,39 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
   const all = `${addresses.api}/uploads`
   const addressOf = (id: string) => `${all}/${id}`
 
-  // The library is loaded with the first upload.
-  let tus: Promise<Tus> | undefined
-  const library = () => {
-    tus ??= import('./tus.ts').then(({ createTus }) =>
-      createTus({ place, maxSize: limits.size, lifetime: limits.lifetime, addressOf }),
-    )
-    return tus
-  }
+  const tus = createTus({ place, maxSize: limits.size, lifetime: limits.lifetime, addressOf })
 
-  async function answer(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    method: TusRequest['method'],
-    eperson: string,
-    id?: string,
-  ) {
-    if (id !== undefined && !isUploadId(id)) throw new Problem('not-found', place.absent)
-    const run = await library()
-    const { status, headers } = await run({
-      method,
-      headers: headersOf(request),
-      ...(id === undefined ? {} : { id }),
-      eperson,
-      body: request.raw,
-      admit: (added, info) => admitUpload({ place, limits }, added, info),
-      lookAgain: () => lookAgain.thoughExpired(request, reply),
-    })
-    for (const [name, value] of headers) if (passedOn.has(name)) reply.header(name, value)
+  const asked = (request: FastifyRequest, reply: FastifyReply): TusRequest => ({
+    eperson: mayUpload(request.caller),
+    headers: request.headers,
+    body: request.raw,
+    lookAgain: () => lookAgain.thoughExpired(request, reply),
+  })
+
+  function answer(request: FastifyRequest, reply: FastifyReply, status: number, headers: object = {}) {
     // Closing the connection ends the rest of a body that isn't read any more.
     if (!request.raw.complete && request.headers['content-type'] === offsetStream)
       reply.header('connection', 'close')
-    return reply.code(status).send()
+    return reply
+      .code(status)
+      .headers({ ...headers })
+      .send()
   }
 
   void app.register(async scope => {
     scope.addContentTypeParser(offsetStream, (_request, _payload, done) => done(null))
     scope.addHook('onRequest', async (_request, reply) => {
-      reply.header('tus-resumable', '1.0.0')
+      reply.headers(answered)
     })
     scope.addHook('onResponse', endSlowBody)
-    const preParsing = [checkHeaders, allowSlowBody]
+    const checkVersion = async ({ headers }: FastifyRequest) => requireVersion(headers)
+    const preParsing = [checkVersion, allowSlowBody]
     type Route = { Params: { id: string } }
 
     routesOf(scope).options(
       '/uploads',
       route('describeUploads', reads('anybody', 'none')),
-      async (request, reply) => answer(request, reply, 'OPTIONS', ''),
+      async (request, reply) => answer(request, reply, 204, tus.describe()),
     )
     routesOf(scope).get(
       '/uploads',
@@ -109,12 +91,18 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
         ),
         preParsing,
       },
-      async (request, reply) => answer(request, reply, 'POST', mayUpload(request.caller)),
+      async (request, reply) => {
+        const admit = (id: string, info: Info) => admitUpload({ place, limits }, id, info)
+        return answer(request, reply, 201, await tus.begin(asked(request, reply), admit))
+      },
     )
     routesOf(scope).head<Route>(
       '/uploads/:id',
       route('showUpload', reads('administrator', 'administration', { to: 'upload files' })),
-      async (request, reply) => answer(request, reply, 'HEAD', mayUpload(request.caller), request.params.id),
+      async (request, reply) => {
+        requireVersion(request.headers)
+        return answer(request, reply, 200, await tus.show(asked(request, reply), request.params.id))
+      },
     )
     routesOf(scope).patch<Route>(
       '/uploads/:id',
@@ -122,7 +110,8 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
         ...route('sendPiece', changes('administrator', 'administration', pieceBody, { to: 'upload files' })),
         preParsing,
       },
-      async (request, reply) => answer(request, reply, 'PATCH', mayUpload(request.caller), request.params.id),
+      async (request, reply) =>
+        answer(request, reply, 204, await tus.append(asked(request, reply), request.params.id)),
     )
     routesOf(scope).delete<Route>(
       '/uploads/:id',
@@ -131,10 +120,12 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
           'removeUpload',
           changes('administrator', 'administration', 'unused', { to: 'upload files' }),
         ),
-        preParsing: checkHeaders,
+        preParsing: checkVersion,
       },
-      async (request, reply) =>
-        answer(request, reply, 'DELETE', mayUpload(request.caller), request.params.id),
+      async (request, reply) => {
+        await tus.remove(asked(request, reply), request.params.id)
+        return answer(request, reply, 204)
+      },
     )
   })
 }
@@ -147,55 +138,6 @@ function mayUpload(caller: Caller): string {
   if (!isAdministrator(caller)) throw new Problem('access-denied', 'Only administrators may upload files.')
   return session.eperson.uuid
 }
-
-/** Checks headers that the library would accept, or refuse with another status than tus requires. */
-async function checkHeaders({ headers }: FastifyRequest): Promise<void> {
-  if (headers['tus-resumable'] !== '1.0.0')
-    throw new Problem('tus-version', 'The header Tus-Resumable is missing, or not 1.0.0.', {
-      headers: { 'tus-version': '1.0.0' },
-    })
-  const metadata = String(headers['upload-metadata'] ?? '')
-  if (metadata.length > maxMetadata)
-    throw new Problem('bad-request', `Upload-Metadata is longer than ${maxMetadata} characters.`)
-  if (/(^|,)__proto__( |,|$)/.test(metadata))
-    throw new Problem('bad-request', 'Upload-Metadata must not have the key __proto__.')
-  const given = headers['upload-length'] ?? headers['upload-offset']
-  if (given !== undefined && !/^\d{1,15}$/.test(String(given)))
-    throw new Problem(
-      'bad-request',
-      'Upload-Length and Upload-Offset must be whole numbers of at most 15 digits.',
-    )
-}
-
-/** Headers that are passed to the library. */
-const known = [
-  'content-length',
-  'content-type',
-  'tus-resumable',
-  'upload-concat',
-  'upload-defer-length',
-  'upload-length',
-  'upload-metadata',
-  'upload-offset',
-]
-
-const headersOf = ({ headers }: FastifyRequest): Record<string, string> =>
-  Object.fromEntries(
-    known.flatMap(name => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
-  )
-
-/** Headers of the library's answer that are passed on. The service has its own CORS, and its own problems. */
-const passedOn = new Set([
-  'cache-control',
-  'location',
-  'tus-extension',
-  'tus-max-size',
-  'tus-version',
-  'upload-expires',
-  'upload-length',
-  'upload-metadata',
-  'upload-offset',
-])
 
 const bodyOf = (upload: Found, href: string, lifetime: number) => ({
   id: upload.id,

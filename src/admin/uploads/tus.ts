@@ -1,36 +1,38 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import type { IncomingMessage } from 'node:http'
-import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Problem } from '../../http/problems.ts'
 import type { Hold } from '../../lib/hold.ts'
 import { lockUpload } from './lock.ts'
-import { discardUpload, type Info, newUploadId, type UploadPlace } from './place.ts'
+import { discardUpload, type Found, type Info, isUploadId, newUploadId, type UploadPlace } from './place.ts'
 import { receive } from './receive.ts'
 
 /**
- * The only file that uses the tus library (https://tus.io/protocols/resumable-upload). The library checks
- * headers, versions and offsets; the bytes go from the connection to the place without its streams, which
- * would copy them four times.
+ * The protocol by which files are sent piece by piece, tus 1.0.0 with creation, creation-with-upload, expiration and
+ * termination (https://tus.io/protocols/resumable-upload).
  */
+const version = '1.0.0'
+export const offsetStream = 'application/offset+octet-stream'
+
+/** The headers that every answer has. */
+export const answered = { 'tus-resumable': version } as const
+
 export interface TusRequest {
-  readonly method: 'OPTIONS' | 'POST' | 'HEAD' | 'PATCH' | 'DELETE'
-  readonly headers: Readonly<Record<string, string>>
-  /** The upload's id; missing for a new one. */
-  readonly id?: string
   readonly eperson: string
+  readonly headers: IncomingHttpHeaders
   readonly body: IncomingMessage
-  /** Adds an upload. @throws Problem if it is refused */
-  admit(id: string, info: Info): Promise<void>
   /** Called when the body has arrived. @throws Problem if the body must not be kept */
   lookAgain(): Promise<unknown>
 }
 
-export interface TusAnswer {
-  readonly status: number
-  readonly headers: ReadonlyMap<string, string>
-}
+type Answered = Readonly<Record<string, string>>
 
-export type Tus = (request: TusRequest) => Promise<TusAnswer>
+/** What clients ask for. Each returns the headers of its answer, and throws a Problem. */
+export interface Tus {
+  describe(): Answered
+  begin(request: TusRequest, admit: (id: string, info: Info) => Promise<void>): Promise<Answered>
+  show(request: TusRequest, id: string): Promise<Answered>
+  append(request: TusRequest, id: string): Promise<Answered>
+  remove(request: TusRequest, id: string): Promise<void>
+}
 
 interface Parts {
   readonly place: UploadPlace
@@ -41,132 +43,164 @@ interface Parts {
   addressOf(id: string): string
 }
 
-interface Context extends TusRequest {
-  readonly stop: AbortController
-  lock?: Hold
-  /** The original error, which the library would turn into text. */
-  problem?: unknown
-}
+/** Maximum length of Upload-Metadata in characters: it is kept as it is. */
+const maxMetadata = 4_096
 
 export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
-  const contexts = new AsyncLocalStorage<Context>()
-  const current = (): Context => {
-    const context = contexts.getStore()
-    if (!context) throw new Error('there is no request')
-    return context
+  const absent = () => new Problem('not-found', place.absent)
+
+  /** Finds an upload of the caller's. Other epersons don't learn that it exists. */
+  async function own(id: string, eperson: string): Promise<Found> {
+    const found = await place.find(id)
+    if (found?.eperson !== eperson) throw absent()
+    return found
   }
 
-  class Uploads extends DataStore {
-    override extensions = ['creation', 'creation-with-upload', 'termination', 'expiration']
-
-    override async create(upload: Upload): Promise<Upload> {
-      const { eperson, admit } = current()
-      const size = upload.size ?? 0
-      const begun = new Date().toISOString()
-      await admit(upload.id, { eperson, size, metadata: { ...upload.metadata }, begun })
-      upload.creation_date = begun
-      return upload
-    }
-
-    override async write(_: unknown, id: string, offset: number): Promise<number> {
-      const found = await place.find(id)
-      if (!found) throw ERRORS.FILE_NOT_FOUND
-      const { body, eperson, lock, lookAgain, method, stop } = current()
-      const most = found.size - offset
-      const added = await receive(body, { place, eperson, id, offset, most, signal: stop.signal })
-      try {
-        await lookAgain()
-      } catch (error) {
-        if (method === 'POST') await place.remove(id)
-        // A request that has taken the upload meanwhile goes on after these bytes.
-        else if (await lock?.isOurs()) await added.undo()
-        throw error
-      }
-      await added.settle()
-      return added.end
-    }
-
-    override async getUpload(id: string): Promise<Upload> {
-      const found = await place.find(id)
-      // Other epersons don't learn that the upload exists.
-      if (found?.eperson !== current().eperson) throw ERRORS.FILE_NOT_FOUND
-      const { size, offset, metadata, changed } = found
+  /** Works on an upload alone. An earlier request that still adds to it is ended. */
+  async function locked<T>(
+    { eperson }: TusRequest,
+    id: string,
+    work: (found: Found, lock: Hold, stop: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (!isUploadId(id)) throw absent()
+    await own(id, eperson)
+    const stop = new AbortController()
+    const lock = await lockUpload(place, id, () => stop.abort())
+    try {
+      const found = await own(id, eperson)
       // The lifetime is counted from the last byte.
-      return new Upload({ id, size, offset, metadata, creation_date: changed.toISOString() })
+      if (Date.now() > found.changed.getTime() + lifetime) throw absent()
+      return await work(found, lock, stop.signal)
+    } finally {
+      await lock.release()
     }
-
-    override async remove(id: string): Promise<void> {
-      await this.getUpload(id)
-      const done = await discardUpload(place, id)
-      if (done === 'gone') throw ERRORS.FILE_NOT_FOUND
-      if (done === 'held') throw inUse()
-    }
-
-    override getExpiration = () => lifetime
   }
 
-  const locker: Locker = {
-    newLock: id => ({
-      lock: async () => {
-        const context = current()
-        // A new upload isn't there yet, and no other request knows it.
-        if (context.method === 'POST') return
-        const found = await place.find(id)
-        if (found?.eperson !== context.eperson) throw ERRORS.FILE_NOT_FOUND
-        context.lock = await lockUpload(place, id, () => context.stop.abort())
-      },
-      unlock: async () => current().lock?.release(),
+  /** Adds the body. @param undo takes the bytes back when they must not be kept @returns the new offset */
+  async function add(
+    { body, eperson, headers, lookAgain }: TusRequest,
+    { id, size, offset }: Pick<Found, 'id' | 'size' | 'offset'>,
+    signal: AbortSignal,
+    undo: (added: { undo(): Promise<void> }) => Promise<void>,
+  ): Promise<number> {
+    const most = size - offset
+    if (Number(headers['content-length'] ?? 0) > most) throw tooLarge()
+    const added = await receive(body, { place, eperson, id, offset, most, signal })
+    try {
+      await lookAgain()
+    } catch (error) {
+      await undo(added)
+      throw error
+    }
+    await added.settle()
+    return added.end
+  }
+
+  const expiry = (offset: number, size: number, changed: number): Answered =>
+    offset < size ? { 'upload-expires': new Date(changed + lifetime).toUTCString() } : {}
+
+  return {
+    describe: () => ({
+      'tus-version': version,
+      'tus-extension': 'creation,creation-with-upload,termination,expiration',
+      'tus-max-size': String(maxSize),
     }),
-  }
 
-  const server = new Server({
-    path: '/uploads',
-    datastore: new Uploads(),
-    locker,
-    maxSize,
-    namingFunction: newUploadId,
-    generateUrl: (_, { id }) => addressOf(id),
-    getFileIdFromRequest: () => current().id,
-    onResponseError: (_, error) => {
-      current().problem = error
-      return undefined
+    begin: async (request, admit) => {
+      const { headers, eperson } = request
+      if (headers['upload-concat'] !== undefined || headers['upload-defer-length'] !== undefined)
+        throw new Problem(
+          'bad-request',
+          'Uploads need their Upload-Length from the start, and can’t be put together.',
+        )
+      const size = numberIn(headers, 'upload-length')
+      if (size > maxSize) throw tooLarge()
+      const metadata = metadataIn(headers)
+      const id = newUploadId()
+      const begun = new Date()
+      await admit(id, { eperson, size, metadata, begun: begun.toISOString() })
+      const made = { location: addressOf(id) }
+      if (headers['content-type'] !== offsetStream) return { ...made, ...expiry(0, size, begun.getTime()) }
+      // No other request knows it yet, so there is no lock.
+      const never = new AbortController().signal
+      const offset = await add(request, { id, size, offset: 0 }, never, () => place.remove(id))
+      return { ...made, 'upload-offset': String(offset), ...expiry(offset, size, begun.getTime()) }
     },
-  })
 
-  return request => {
-    const context: Context = { ...request, stop: new AbortController() }
-    return contexts.run(context, async () => {
-      const { method, headers } = request
-      // The request has no body for the library: `write` reads the body.
-      const response = await server.handleWeb(
-        new Request(`http://localhost/uploads/${request.id ?? ''}`, { method, headers }),
-      )
-      if (context.problem instanceof Error) throw context.problem
-      if (response.status >= 400) throw problemOf(response.status, (await response.text()).trim(), place)
-      return { status: response.status, headers: new Map(response.headers) }
+    show: (request, id) =>
+      locked(request, id, async ({ offset, size, metadata }) => ({
+        'cache-control': 'no-store',
+        'upload-offset': String(offset),
+        'upload-length': String(size),
+        'upload-metadata': printMetadata(metadata),
+      })),
+
+    append: (request, id) =>
+      locked(request, id, async (found, lock, stop) => {
+        const { size, changed } = found
+        if (numberIn(request.headers, 'upload-offset') !== found.offset)
+          throw new Problem('upload-offset', 'Upload-Offset is not where this upload ends.')
+        const offset = await add(request, found, stop, async added => {
+          // A request that has taken the upload meanwhile goes on after these bytes.
+          if (await lock.isOurs()) await added.undo()
+        })
+        return { 'upload-offset': String(offset), ...expiry(offset, size, changed.getTime()) }
+      }),
+
+    remove: (request, id) =>
+      locked(request, id, async () => {
+        const done = await discardUpload(place, id)
+        if (done === 'gone') throw absent()
+        if (done === 'held')
+          throw new Problem('upload-in-use', 'Something is being made of this upload.', {
+            headers: { 'retry-after': '5' },
+          })
+      }),
+  }
+}
+
+const tooLarge = () =>
+  new Problem('body-too-large', 'The upload is larger than it may be, or than its Upload-Length.')
+
+/** @throws Problem for a request of another version, or without one */
+export function requireVersion({ 'tus-resumable': given }: IncomingHttpHeaders): void {
+  if (given !== version)
+    throw new Problem('tus-version', `The header Tus-Resumable is missing, or not ${version}.`, {
+      headers: { 'tus-version': version },
     })
-  }
 }
 
-const inUse = () =>
-  new Problem('upload-in-use', 'Something is being made of this upload.', { headers: { 'retry-after': '5' } })
+/** Reads a number of bytes. @throws Problem */
+function numberIn(headers: IncomingHttpHeaders, name: 'upload-length' | 'upload-offset'): number {
+  const given = headers[name]
+  if (typeof given === 'string' && /^(0|[1-9]\d{0,14})$/.test(given)) return Number(given)
+  const header = name.replace(/(^|-)./g, letter => letter.toUpperCase())
+  throw new Problem('bad-request', `${header} must be there: a whole number of at most 15 digits.`)
+}
 
-/** Turns the library's error into a problem. */
-function problemOf(status: number, text: string, { absent }: UploadPlace): Problem {
-  switch (status) {
-    case 404:
-    case 410:
-      return new Problem('not-found', absent)
-    case 409:
-      return new Problem('upload-offset', 'Upload-Offset is not where this upload ends.')
-    case 413:
-      return new Problem('body-too-large', 'The upload is larger than it may be, or than its Upload-Length.')
-    case 501:
-      return new Problem(
+/**
+ * Reads keys with values in base 64, such as `filename YQ==,empty`.
+ * @throws Problem for anything else, and for a key that is there twice
+ */
+function metadataIn({ 'upload-metadata': given }: IncomingHttpHeaders): Info['metadata'] {
+  const text = given === undefined ? '' : String(given)
+  if (text.length > maxMetadata)
+    throw new Problem('bad-request', `Upload-Metadata is longer than ${maxMetadata} characters.`)
+  const found = new Map<string, string | null>()
+  for (const pair of given === undefined ? [] : text.split(',')) {
+    const [, key = '', value] =
+      /^([!-+\--~]+)(?: ((?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?))?$/.exec(pair) ?? []
+    if (key === '' || key === '__proto__' || found.has(key))
+      throw new Problem(
         'bad-request',
-        'Uploads need their Upload-Length from the start, and can’t be put together.',
+        'Upload-Metadata must be keys that differ, each with a value in base 64 or none.',
       )
-    default:
-      return new Problem('bad-request', `The headers of the upload are not right: ${text}.`)
+    found.set(key, value ? Buffer.from(value, 'base64').toString() : null)
   }
+  return Object.fromEntries(found)
 }
+
+const printMetadata = (metadata: Info['metadata']): string =>
+  Object.entries(metadata)
+    .map(([key, value]) => (value === null ? key : `${key} ${Buffer.from(value).toString('base64')}`))
+    .join(',')
