@@ -26,7 +26,7 @@ export interface TusRequest {
 type Answered = Readonly<Record<string, string>>
 
 /** What clients ask for. Each returns the headers of its answer, and throws a Problem. */
-export interface Tus {
+interface Tus {
   describe(): Answered
   begin(request: TusRequest, admit: (id: string, info: Info) => Promise<void>): Promise<Answered>
   show(request: TusRequest, id: string): Promise<Answered>
