@@ -1,7 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { clientOf } from '../http/connection.ts'
-import { clientAddress } from '../lib/addresses.ts'
-import { passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Authenticated } from '../model/caller.ts'
 import type { Factors, FactorsOf } from '../storage/factors.ts'
@@ -10,6 +7,7 @@ import type { Clock } from '../storage/storage.ts'
 import { hashOfRecoveryCode, stepOf } from './factor-codes.ts'
 import { type Challenged, type ChallengePurpose, credentialIn, type Passkeys } from './passkeys.ts'
 import type { Passwords } from './passwords.ts'
+import { guessOf, provePassword } from './prove-password.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
 import { type Throttle, tooMany } from './throttle.ts'
 
@@ -57,7 +55,7 @@ interface Parts {
 }
 
 export function createFactorProofs(parts: Parts): FactorProofs {
-  const { clock, factors, passkeys, passwords, people, sealed, throttle } = parts
+  const { clock, factors, passkeys, people, sealed } = parts
 
   async function faultOf(
     { known, purpose, event, ...whose }: Proving,
@@ -113,17 +111,11 @@ export function createFactorProofs(parts: Parts): FactorProofs {
     if (stored?.uuid !== eperson || stored.passwordHash === null)
       return clock.now() - begun < freshFor ? undefined : 'the login is more than ten minutes ago'
     if (password === undefined) return 'the password'
-    const client = clientOf(request)
-    const address = clientAddress(request.ip)
-    await using turn = await throttle.turn(
-      { user, eperson, method: passwordMethod, address, client },
-      passwords.queue,
-    )
-    if (await passwords.verify(Buffer.from(password), stored.passwordHash, turn)) {
-      await turn.takeBack()
-      return undefined
-    }
-    return (await turn.wrong()) ?? 'the password'
+    const guess = guessOf(request, user, eperson)
+    return provePassword<string | undefined>(parts, guess, Buffer.from(password), stored.passwordHash, {
+      right: async () => undefined,
+      wrong: async reason => reason ?? 'the password',
+    })
   }
 
   return { faultOf, faultOfLogin, faultOfPasskey }

@@ -2,14 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { changes, formOf, openRightTo, optional } from '../http/access.ts'
 import { eventOf, loginEvent } from '../http/audit.ts'
-import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
 import { objectIn } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
 import { createSameMachine } from '../http/same-machine.ts'
-import { clientAddress } from '../lib/addresses.ts'
 import { commandLineMethod, passwordMethod } from '../model/accounts.ts'
 import type { Credentials, People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
@@ -18,6 +16,7 @@ import type { Proof } from './factor-proofs.ts'
 import { keyIn, type Pending, type RightPassword, underWay } from './logins-under-way.ts'
 import type { NewSessions } from './new-sessions.ts'
 import type { Passwords } from './passwords.ts'
+import { guessOf, provePassword } from './prove-password.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { newSession } from './session-age.ts'
 import type { SpecialGroups } from './special-groups.ts'
@@ -172,7 +171,7 @@ async function byPassword(
   const user = name.toString()
   const known = await people.credentials(user)
   const eperson = known?.uuid ?? null
-  const guess = { user, eperson, address: clientAddress(request.ip), client: clientOf(request) }
+  const guess = guessOf(request, user, eperson)
   // A password goes either to the store's own check or to the directory, never to both, and this is decided
   // before either is asked.
   const isOwn = parts.password && known !== undefined && known.passwordHash !== null
@@ -211,25 +210,26 @@ interface Claim {
 }
 
 async function byOwnPassword(
-  { factorParts, newSessions, passwords, throttle }: Parts,
+  parts: Parts,
   { guess, password, known, proof }: Claim,
   request: FastifyRequest,
 ): Promise<Proven | undefined> {
-  const method = passwordMethod
-  const event = loginEvent(request, guess.eperson, method)
+  const { factorParts, newSessions, passwords } = parts
   // A login always costs one hash, even for disabled accounts and those without a password (L5).
   const hash = known?.enabled ? known.passwordHash : null
-  await using turn = await throttle.turn({ ...guess, method }, passwords.queue)
-  const isRight = await passwords.verify(password, hash, turn)
-  if (!isRight || !known || hash === null) {
-    await newSessions.fail({ ...event, reason: await turn.wrong() })
-    return undefined
-  }
-  await turn.takeBack()
-  const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, turn.client) : null
-  const { uuid, passwordStamp } = known
-  const login = { uuid, passwordStamp, renewedHash }
-  return factorParts.secondFactor.afterPassword(login, known, proof, request)
+  return provePassword<Proven | undefined>(parts, guess, password, hash, {
+    right: async ({ client }) => {
+      if (!known || hash === null) throw new Error('a right password has an account')
+      const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
+      const { uuid, passwordStamp } = known
+      const login = { uuid, passwordStamp, renewedHash }
+      return factorParts.secondFactor.afterPassword(login, known, proof, request)
+    },
+    wrong: async reason => {
+      await newSessions.fail({ ...loginEvent(request, guess.eperson, passwordMethod), reason })
+      return undefined
+    },
+  })
 }
 
 /** Lifetime of a login link, in seconds. */

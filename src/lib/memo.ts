@@ -60,6 +60,15 @@ export class RecentlyUsed<K, V extends NonNullable<unknown>> {
     return value
   }
 
+  /** Returns the value of an entry, which is added if it isn't there. */
+  use(key: K, make: () => V): V {
+    const known = this.get(key)
+    if (known !== undefined) return known
+    const made = make()
+    this.add(key, made)
+    return made
+  }
+
   /** True if there is an entry. This is no use of it. */
   has(key: K): boolean {
     return this.#entries.has(key)

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { passwordFault } from '../authn/password-rules.ts'
 import type { Passwords } from '../authn/passwords.ts'
+import { guessOf, provePassword } from '../authn/prove-password.ts'
 import { ownSession } from '../authn/session-routes.ts'
 import type { Throttle } from '../authn/throttle.ts'
 import { changes, openRightTo, patchOf } from '../http/access.ts'
@@ -14,10 +15,9 @@ import { type Op, type Operation, patchBody, patchRefused, readOperation } from 
 import { Problem, type ProblemCode } from '../http/problems.ts'
 import { type LoggedIn, requireCaller } from '../http/require-caller.ts'
 import { epersonBody } from '../http/resources/people.ts'
-import { clientAddress } from '../lib/addresses.ts'
 import { isObject } from '../lib/json.ts'
 import { readUuid } from '../lib/uuids.ts'
-import { type Eperson, passwordMethod } from '../model/accounts.ts'
+import type { Eperson } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { isAdministrator } from '../model/caller.ts'
 import type { EpersonChange, People } from '../storage/people.ts'
@@ -156,8 +156,9 @@ async function changeOwnPassword(
   request: FastifyRequest,
   caller: LoggedIn,
   wanted: string | undefined,
-  { people, trail, passwords, throttle, password }: Parts,
+  parts: Parts,
 ): Promise<void> {
+  const { people, trail, passwords, password } = parts
   const { uuid, email } = caller.session.eperson
   const event = (outcome: AuditEvent['outcome'], told: Partial<AuditEvent> = {}) => ({
     ...eventOf(caller, request, { event: 'eperson.password', outcome }),
@@ -185,27 +186,19 @@ async function changeOwnPassword(
   const { currentPassword, newPassword } = ownPasswords(request)
   const fault = await passwordFault(newPassword, email)
   if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
-  await using turn = await throttle.turn(
-    {
-      user: email,
-      eperson: uuid,
-      method: passwordMethod,
-      address: clientAddress(request.ip),
-      client: clientOf(request),
+  await provePassword(parts, guessOf(request, email, uuid), currentPassword, stored.passwordHash, {
+    wrong: async reason => {
+      throw await refuse('wrong-password', 'The current password is wrong.', { reason })
     },
-    passwords.queue,
-  )
-  if (!(await passwords.verify(currentPassword, stored.passwordHash, turn))) {
-    const reason = await turn.wrong()
-    throw await refuse('wrong-password', 'The current password is wrong.', { reason })
-  }
-  await turn.takeBack()
-  const hash = await passwords.hash(newPassword, turn.client)
-  // The password changes only if it is still the one that was verified: an operator may have set another
-  // one meanwhile.
-  const checked = { ...stored, own: ownSession(caller) }
-  if ((await people.setPassword({ email }, hash, event('success'), checked)) !== 'changed')
-    throw await refuse('wrong-password', 'Another request changed the password at the same time.')
+    right: async ({ client }) => {
+      const hash = await passwords.hash(newPassword, client)
+      // The password changes only if it is still the one that was verified: an operator may have set another
+      // one meanwhile.
+      const checked = { ...stored, own: ownSession(caller) }
+      if ((await people.setPassword({ email }, hash, event('success'), checked)) !== 'changed')
+        throw await refuse('wrong-password', 'Another request changed the password at the same time.')
+    },
+  })
 }
 
 const ownOperation =

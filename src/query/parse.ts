@@ -11,7 +11,7 @@ import {
   wholeNumber,
 } from '../http/parameters.ts'
 import type { Problem } from '../http/problems.ts'
-import { RecentlyUsed } from '../lib/memo.ts'
+import { memo, RecentlyUsed } from '../lib/memo.ts'
 import type { Entity, Order, Page } from '../model/entities.ts'
 import { jsonErrors } from './language/read-ast.ts'
 
@@ -77,8 +77,7 @@ export const pageOf = ({ order, limit, offset, total }: Asked, entity: Sortable)
 })
 
 /** Orders that were parsed before: clients repeat a few. An entity is the same object until it changes. */
-const known = new WeakMap<Sortable, RecentlyUsed<string, readonly Order[]>>()
-const maxCachedOrders = 100
+const ordersOf = memo((_: Sortable) => new RecentlyUsed<string, readonly Order[]>(100))
 const maxCachedLength = 1_000
 const noOrder: readonly Order[] = []
 
@@ -86,17 +85,7 @@ const noOrder: readonly Order[] = []
 export function orderOf(text: string | undefined, entity: Sortable): readonly Order[] {
   if (text === undefined) return noOrder
   if (text.length > maxCachedLength) return parseOrder(text, entity)
-  let orders = known.get(entity)
-  if (orders === undefined) {
-    orders = new RecentlyUsed(maxCachedOrders)
-    known.set(entity, orders)
-  }
-  let order = orders.get(text)
-  if (order === undefined) {
-    order = parseOrder(text, entity)
-    orders.add(text, order)
-  }
-  return order
+  return ordersOf(entity).use(text, () => parseOrder(text, entity))
 }
 
 function parseExplain(text: string): Asked['explain'] {

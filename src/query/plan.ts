@@ -1,6 +1,6 @@
 import { badParameter } from '../http/parameters.ts'
 import type { Problem } from '../http/problems.ts'
-import { RecentlyUsed } from '../lib/memo.ts'
+import { memo, RecentlyUsed } from '../lib/memo.ts'
 import type { Entity } from '../model/entities.ts'
 import { listOf, type Plan } from '../model/plan.ts'
 import { type Context, check } from './check/check.ts'
@@ -44,8 +44,7 @@ export function planOf(asked: Asked, known: Known, change?: Change): Plan {
 }
 
 /** Plans of earlier queries, until an entity changes. Equal queries share one object. */
-const plans = new WeakMap<Known['entities'], RecentlyUsed<string, Plan>>()
-const maxPlans = 256
+const plansOf = memo((_: Known['entities']) => new RecentlyUsed<string, Plan>(256))
 const maxKeptText = 2_000
 /**
  * Maximum number of entities for which plans are kept. With more, it would take too long to tell which are
@@ -59,17 +58,7 @@ function planBefore(asked: Asked, known: Known): Plan {
   if (order.length + query.length > maxKeptText || entities.size > maxEntities) return checked(asked, known)
   // An absent order counts as an empty one.
   const key = `${readableIn(entities, mayRead)} ${entity?.name} ${order.length} ${order}${query}`
-  let kept = plans.get(entities)
-  if (kept === undefined) {
-    kept = new RecentlyUsed(maxPlans)
-    plans.set(entities, kept)
-  }
-  let plan = kept.get(key)
-  if (plan === undefined) {
-    plan = checked(asked, known)
-    kept.add(key, plan)
-  }
-  return plan
+  return plansOf(entities).use(key, () => checked(asked, known))
 }
 
 /** The last list that was asked about with a function, and a digit for each of its entities. */
