@@ -1,10 +1,11 @@
-import { rm } from 'node:fs/promises'
+import { opendir, rm } from 'node:fs/promises'
+import { StoreUnavailable } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
+import type { Repository } from '../storage/repository.ts'
 import { createFileStore } from './file-store.ts'
 import type { Files, FilesStore } from './files.ts'
 import { layoutOf } from './layout.ts'
 import { claimFiles, clearRestored, markRestoring, ownedFolder, takeOver } from './owner.ts'
-import { requireFolder } from './require-folder.ts'
 import { clearIncoming, pauseSweeps, sweep } from './sweep.ts'
 
 /** Files in a folder, which all nodes of a service share. */
@@ -29,4 +30,24 @@ export function openFolder(folder: string, store: FilesStore): Files {
     pauseSweeps: () => pauseSweeps(folder),
     require: () => requireFolder(folder, store),
   }
+}
+
+/**
+ * Requires that the folder of files is there. One that has lost everything counts as missing: it is the place
+ * where another file system was mounted. Before there are files, no folder is needed.
+ * @throws StoreUnavailable saying what to do
+ */
+async function requireFolder(folder: string, { contents }: Pick<Repository, 'contents'>): Promise<void> {
+  if (!(await isMissingOrEmpty(folder)) || (await contents('', 1)).length === 0) return
+  throw new StoreUnavailable(
+    `the folder of files ${folder} is missing or empty: put it back, mount it, or restore it from a backup; nothing needs a restart`,
+  )
+}
+
+/** Uploads may have begun since the files were lost. */
+async function isMissingOrEmpty(path: string): Promise<boolean> {
+  const folder = await unlessMissing(opendir(path))
+  if (!folder) return true
+  for await (const { name } of folder) if (name !== 'uploads') return false
+  return true
 }

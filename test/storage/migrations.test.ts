@@ -138,7 +138,7 @@ const madeBy = [8]
 
 const unpacked = async (t: TestContext, name: string): Promise<string> => {
   const folder = temporaryFolder(t, 'sqlite')
-  const archive = join(repository, 'test/storage/stores', `${name}.tgz`)
+  const archive = join(repository, 'test/storage/stores', `${name}.tar.gz`)
   assert.equal((await run('tar', ['-xzf', archive, '-C', folder])).code, 0)
   return folder
 }

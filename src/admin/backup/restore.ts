@@ -98,7 +98,7 @@ async function choose(backups: Backups, name: string): Promise<Manifest> {
   const manifest = await backups.manifest(name)
   const refused = refusedSnapshot(manifest.schema)
   if (refused !== undefined)
-    throw new BadBackup(`the backup ${name}, made by Carrel ${manifest.carrel}, ${refused}`)
+    throw new BadBackup(`the backup ${name} was made by Carrel ${manifest.carrel} and ${refused}`)
   return manifest
 }
 
