@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { configSchema } from '../src/config/schema.ts'
 import {
   fileKeyOf,
   type SettingKey,
@@ -11,6 +10,7 @@ import {
 import { problems } from '../src/http/problems.ts'
 import { accessTable } from './access-table.ts'
 import { clientApi } from './client-api.ts'
+import { configSchema } from './config-schema.ts'
 import { pages, withContents } from './contents.ts'
 import { contract } from './contract.ts'
 import { openApi, openApiDigest } from './open-api.ts'

@@ -37,7 +37,7 @@ export interface Sizes {
   readonly console: Measured
   /** Number of words in the pages of `docs`. */
   readonly words: number
-  /** Exports that nobody imports, and those that only tests, benches and scripts import. */
+  /** Exports that nobody imports, and those that only tests and benches import. */
   readonly unused: readonly Place[]
   readonly onlyTested: readonly Place[]
 }
@@ -194,7 +194,7 @@ export function measure(): Sizes {
       unused: exported.filter(one => usersOf(one).length === 0),
       onlyTested: exported.filter(one => {
         const all = usersOf(one)
-        return all.length > 0 && !all.some(isProduct)
+        return all.length > 0 && all.every(path => /^(test|bench)\//.test(path))
       }),
     }
   } finally {

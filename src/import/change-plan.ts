@@ -101,7 +101,7 @@ export async function planOf(
       else counts.inserted++
       const complete = record ? change : { ...change, record: completed(change.record) }
       check(complete.record, ({ field, message }) =>
-        faults.add(new ImportError(`line ${change.line}: ${message}`, { field })),
+        faults.add(new ImportError(`${message}`, { line: change.line, field })),
       )
       written.push(complete)
       replaced.push(record ? { number: at, record } : null)
@@ -125,7 +125,8 @@ export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'writt
       added.add(name)
       if (known.size + added.size > maxFields)
         throw new ImportError(
-          `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
+          `more than ${maxFields} different fields; put those that vary into one field, as an object`,
+          { line },
         )
     }
   return [...entity.fields, ...[...added].map(name => ({ name, type: 'text', nullable: true }) as const)]

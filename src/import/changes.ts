@@ -162,8 +162,9 @@ export function checkChanges(
     faults.add(
       new ImportError(
         isOther
-          ? `line ${line}: the key ${valuesIn(record)} equals ${valuesIn(before.record)} on line ${before.line}, as a number; each record needs a key of its own, and only a key of text tells such ones apart`
-          : `line ${line}: the key ${valuesIn(record)} is there again, as on line ${before.line}; each record needs a key of its own`,
+          ? `the key ${valuesIn(record)} equals ${valuesIn(before.record)} on line ${before.line}, as a number; each record needs a key of its own, and only a key of text tells such ones apart`
+          : `the key ${valuesIn(record)} is there again, as on line ${before.line}; each record needs a key of its own`,
+        { line },
       ),
     )
   }
@@ -186,8 +187,8 @@ function hasTypes(
     isRight = false
     faults.add(
       new ImportError(
-        `line ${line}: the field ${shown(name)} of ${entity} is ${type}, and this record has ${shown(record[name])}; ${adviceFor(record[name], type)}, or import all records again with another --type`,
-        { field: name },
+        `the field ${shown(name)} of ${entity} is ${type}, and this record has ${shown(record[name])}; ${adviceFor(record[name], type)}, or import all records again with another --type`,
+        { line, field: name },
       ),
     )
   }

@@ -98,8 +98,8 @@ export function refuseRepeated(
     else
       faults.add(
         new ImportError(
-          `line ${records.line(at)}: the field ${shown(field.name)} is unique, and has the value ${shown(records.read(at)[field.name])} again, as on line ${records.line(before)}`,
-          { field: field.name },
+          `the field ${shown(field.name)} is unique, and has the value ${shown(records.read(at)[field.name])} again, as on line ${records.line(before)}`,
+          { line: records.line(at), field: field.name },
         ),
       )
   }
@@ -112,10 +112,10 @@ interface RankedKeyField extends Pick<KeyField, 'field'> {
 }
 
 export const missingKey = (line: number, field: string | undefined): ImportError =>
-  new ImportError(
-    `line ${line}: the key field ${shown(field)} is missing or null; every record needs its key`,
-    ...(field === undefined ? [] : [{ field }]),
-  )
+  new ImportError(`the key field ${shown(field)} is missing or null; every record needs its key`, {
+    line,
+    ...(field !== undefined && { field }),
+  })
 
 /** Two records with the same key, by their positions in the file. */
 interface Double {
@@ -163,20 +163,20 @@ function doubleKey(key: readonly RankedKeyField[], { first, again }: Double, rec
     const where = line === lineAgain ? 'earlier on this line' : `on line ${line}`
     const [field] = others
     return new ImportError(
-      `line ${lineAgain}: the key ${key.length === 1 ? names : `(${names})`} has ${values} after ${valuesIn(earlier)} ${where}, which are equal numbers; each record needs a key of its own, and ${others.map(asText).join(' ')} tells such keys apart`,
-      { ...(key.length === 1 && field !== undefined && { field }) },
+      `the key ${key.length === 1 ? names : `(${names})`} has ${values} after ${valuesIn(earlier)} ${where}, which are equal numbers; each record needs a key of its own, and ${others.map(asText).join(' ')} tells such keys apart`,
+      { line: lineAgain, ...(key.length === 1 && field !== undefined && { field }) },
     )
   }
   const where = line === lineAgain ? 'earlier on this line' : `as on line ${line}`
   const isOwn = key.some(({ field }) => field.name === rowNumber)
   return only && key.length === 1
     ? new ImportError(
-        `line ${lineAgain}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own${isOwn ? '' : numbering.advice}`,
-        { field: only.field.name, ...(!isOwn && { repair: numbering.repair }) },
+        `the key ${names} has the value ${values} again, ${where}; each record needs a key of its own${isOwn ? '' : numbering.advice}`,
+        { line: lineAgain, field: only.field.name, ...(!isOwn && { repair: numbering.repair }) },
       )
     : new ImportError(
-        `line ${lineAgain}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own${numbering.advice}`,
-        { repair: numbering.repair },
+        `the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own${numbering.advice}`,
+        { line: lineAgain, repair: numbering.repair },
       )
 }
 

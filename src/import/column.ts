@@ -83,8 +83,8 @@ export class Column {
       else
         this.#refuse(
           new ImportError(
-            `line ${line}: the field ${shown(this.name)} is declared as ${declared} and has the value ${shown(value)}; ${adviceFor(value, declared)}, or declare the field as text`,
-            { field: this.name },
+            `the field ${shown(this.name)} is declared as ${declared} and has the value ${shown(value)}; ${adviceFor(value, declared)}, or declare the field as text`,
+            { line, field: this.name },
           ),
         )
     }

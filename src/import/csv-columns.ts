@@ -49,16 +49,15 @@ export function readHeader(
 ): Column[] {
   if (cells.length > maxFields)
     throw new ImportError(
-      `line ${line}: there are ${cells.length.toLocaleString('en')} columns, and at most ${maxFields.toLocaleString('en')} are taken; put those that vary into one column, as JSON`,
+      `there are ${cells.length.toLocaleString('en')} columns, and at most ${maxFields.toLocaleString('en')} are taken; put those that vary into one column, as JSON`,
+      { line },
     )
   const places = new Map<string, number>()
   return cells.map((name, at) => {
     if (name === '')
-      throw new ImportError(`line ${line}: column ${at + 1} has no name; ${unnamed(cells, at, delimiter)}`)
+      throw new ImportError(`column ${at + 1} has no name; ${unnamed(cells, at, delimiter)}`, { line })
     if (places.has(name))
-      throw new ImportError(
-        `line ${line}: two columns are called ${shown(name)}; give each a name of its own`,
-      )
+      throw new ImportError(`two columns are called ${shown(name)}; give each a name of its own`, { line })
     places.set(name, at)
     const shape = shapes?.(name)
     return {
@@ -198,8 +197,8 @@ function parseCell(name: string, cell: string, line: number, refuse: (error: Imp
   if (isTooDeep(cell)) {
     refuse(
       new ImportError(
-        `line ${line}: the column ${shown(name)} has arrays and objects nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them`,
-        { field: name },
+        `the column ${shown(name)} has arrays and objects nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them`,
+        { line, field: name },
       ),
     )
     return null
@@ -209,8 +208,8 @@ function parseCell(name: string, cell: string, line: number, refuse: (error: Imp
   } catch (error) {
     refuse(
       new ImportError(
-        `line ${line}: the column ${shown(name)} is declared as json and has the value ${shown(cell)}, which is not valid JSON`,
-        { cause: error, field: name },
+        `the column ${shown(name)} is declared as json and has the value ${shown(cell)}, which is not valid JSON`,
+        { line, cause: error, field: name },
       ),
     )
     return cell

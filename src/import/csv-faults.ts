@@ -6,19 +6,21 @@ import { ImportError } from './import-error.ts'
 const seldomQuoted: readonly Delimiter[] = ['\t', '|']
 
 /** Returns an error for quotes, with the option that takes them as text where that is likely. */
-export const quotingFault = (message: string, delimiter: Delimiter): ImportError =>
+export const quotingFault = (line: number, fault: string, delimiter: Delimiter): ImportError =>
   seldomQuoted.includes(delimiter)
-    ? new ImportError(`${message}; if quotes are text in this file, --quote none reads it`, {
+    ? new ImportError(`${fault}; if quotes are text in this file, --quote none reads it`, {
+        line,
         repair: { quote: 'none' },
       })
-    : new ImportError(message)
+    : new ImportError(fault, { line })
 
 /** Returns the error for a quoted cell that begins on `line` and ends on `end`, where text follows. */
 export const closedEarly = (line: number, end: number, delimiter: Delimiter): ImportError =>
   quotingFault(
+    line,
     end === line
-      ? `line ${line}: text after the closing double quote of a cell; double the quotes that belong to the text`
-      : `line ${line}: the quoted value that begins here ends on line ${end}, where text follows its double quote; is a closing double quote missing before? Double the quotes that belong to the text`,
+      ? `text after the closing double quote of a cell; double the quotes that belong to the text`
+      : `the quoted value that begins here ends on line ${end}, where text follows its double quote; is a closing double quote missing before? Double the quotes that belong to the text`,
     delimiter,
   )
 
@@ -46,20 +48,21 @@ export function unevenRow(
   split?: number,
 ): ImportError {
   const name = nameOf(delimiter)
-  const differ = `line ${line}: the row and the header differ in length: ${cells.length} and ${columns} cells`
+  const differ = `the row and the header differ in length: ${cells.length} and ${columns} cells`
   if (mayBeText({ delimiter, quote }, columns, split))
     return new ImportError(
       `${differ}; a cell in double quotes has a ${name}, and if quotes are text in this file, --quote none reads it`,
-      { repair: { quote: 'none' } },
+      { line, repair: { quote: 'none' } },
     )
   if (cells.length < columns && split !== undefined && split > cells.length)
     return new ImportError(
       `${differ}; cells are missing at the end of the row, or a cell in double quotes ends too late: write them, or correct the quotes`,
+      { line },
     )
   if (cells.length < columns)
     return new ImportError(
       `${differ}; cells are missing at the end of the row: write them, or take them as empty with --short-rows`,
-      { repair: { shortRows: true } },
+      { line, repair: { shortRows: true } },
     )
   const quoted =
     quote === 'none'
@@ -68,10 +71,12 @@ export function unevenRow(
   if (cells.length === columns + 1 && cells.at(-1) === '')
     return new ImportError(
       `${differ}; the row ends in a ${name} and the header doesn't: remove it, or give the last column a name`,
+      { line },
     )
   return new ImportError(
     cells.length === columns + 1
       ? `${differ}; ${quoted}; if each row begins with its number, as R writes them, give that column a name or leave it out (row.names = FALSE)`
       : `${differ}; ${quoted}`,
+    { line },
   )
 }

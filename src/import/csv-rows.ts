@@ -184,7 +184,8 @@ class RowReader {
             if (code === delimiter || code === lineFeed || code === carriageReturn) break
             if (code === quote)
               throw quotingFault(
-                `line ${line + lineBreaksIn(text, start, at)}: a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside`,
+                line + lineBreaksIn(text, start, at),
+                `a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside`,
                 this.#reading.delimiter,
               )
           }
@@ -196,7 +197,8 @@ class RowReader {
         if (!isEnd && (at === end || (at + 1 === end && text.charCodeAt(at) === carriageReturn))) break rows
         if (cells.push(cell) > maxCells)
           throw new ImportError(
-            `line ${line}: a row of more than ${maxCells.toLocaleString('en')} cells; is a line break missing?`,
+            `a row of more than ${maxCells.toLocaleString('en')} cells; is a line break missing?`,
+            { line },
           )
         if (text.charCodeAt(at) !== delimiter || at >= end) break
         at++
@@ -215,7 +217,7 @@ class RowReader {
     this.#line = line
     this.#text = text.slice(start)
     if (open >= 0) this.#throwIfOpen(line + lineBreaksIn(text, start, open), isEnd)
-    else if (isLong(this.#text)) throw new ImportError(`line ${line}: a row longer than 16 MB`)
+    else if (isLong(this.#text)) throw new ImportError(`a row longer than 16 MB`, { line })
   }
 
   /** @param text of the row, with its quotes */
@@ -246,7 +248,8 @@ class RowReader {
     if (!isEnd && !isLong(this.#text)) return
     const where = isEnd ? 'before the file does' : 'within 16 MB'
     throw quotingFault(
-      `line ${line}: the quoted value that begins here doesn't end ${where}; is its closing double quote missing?`,
+      line,
+      `the quoted value that begins here doesn't end ${where}; is its closing double quote missing?`,
       this.#reading.delimiter,
     )
   }

@@ -152,7 +152,8 @@ const maxTogether = 1_000
 
 const tooShort = (line: number, maxFilled: number) =>
   new ImportError(
-    `line ${line}: up to here, more than ${maxFilled.toLocaleString('en')} cells are missing at the ends of rows; write them`,
+    `up to here, more than ${maxFilled.toLocaleString('en')} cells are missing at the ends of rows; write them`,
+    { line },
   )
 
 /** Returns the names that key fields have in the file, before they are renamed. */

@@ -112,7 +112,8 @@ class Place {
 
   refuse(encoding: Encoding): ImportError {
     return new ImportError(
-      `line ${this.#line}: column ${this.#column} has no character of ${encoding}; name the encoding that the file has with --encoding, or save it as UTF-8`,
+      `column ${this.#column} has no character of ${encoding}; name the encoding that the file has with --encoding, or save it as UTF-8`,
+      { line: this.#line },
     )
   }
 }

@@ -175,19 +175,24 @@ export class Faults {
   }
 }
 
-/** Returns the fault that an error describes. Its message may begin with the line. */
+/** Returns the fault that an error describes. */
 export function faultOf(error: OperatorError): Fault {
-  const { message } = error
-  const { field, repair } = error instanceof ImportError ? error : {}
-  const [, line, rest] = /^line (\d+): (.*)$/s.exec(message) ?? []
-  const text = rest ?? message
+  const { line, field, repair, fault: text = error.message } = error instanceof ImportError ? error : {}
   return {
-    line: line === undefined ? null : Number(line),
+    line: line ?? null,
     field: field === undefined ? null : field.slice(0, maxMessage),
     message: text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text,
     ...(repair && { repair }),
   }
 }
+
+/** Returns an error of a fault. */
+export const errorOf = ({ message, line, field, repair }: Fault): ImportError =>
+  new ImportError(message, {
+    line: line ?? undefined,
+    ...(field !== null && { field }),
+    ...(repair && { repair }),
+  })
 
 /** Returns all faults that a refusal names. */
 export const foundIn = (error: OperatorError): Found =>

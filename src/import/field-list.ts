@@ -43,7 +43,8 @@ export interface Findings {
 export const maxFields = 1_900
 export const tooManyFields = (line: number): ImportError =>
   new ImportError(
-    `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
+    `more than ${maxFields} different fields; put those that vary into one field, as an object`,
+    { line },
   )
 
 /** Maximum number of names that a message lists. */
@@ -71,8 +72,8 @@ export function unlikeNames(kept: ReadonlySet<string>) {
     if (plain === '') return
     if (other !== undefined && other !== name && !(kept.has(name) && kept.has(other)))
       throw new ImportError(
-        `line ${line}: the fields ${escapedName(other)} and ${escapedName(name)} look alike: only white space, invisible characters or the way that letters are composed tells them apart; give them one name, or different ones, as with a recipe`,
-        { field: name },
+        `the fields ${escapedName(other)} and ${escapedName(name)} look alike: only white space, invisible characters or the way that letters are composed tells them apart; give them one name, or different ones, as with a recipe`,
+        { line, field: name },
       )
     seen.set(plain, name)
   }

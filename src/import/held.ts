@@ -117,8 +117,8 @@ const unwritten = ({ from }: Reference): Reliance => ({
 
 const noRecord = ({ field, to }: Reference, value: unknown, line: number) =>
   new ImportError(
-    `line ${line}: the field ${shown(field.name)} references ${to.name}, which has no record ${shown(value)}`,
-    { field: field.name },
+    `the field ${shown(field.name)} references ${to.name}, which has no record ${shown(value)}`,
+    { line, field: field.name },
   )
 
 /** @returns the values that are keys of no record */
@@ -288,6 +288,6 @@ async function requireFitting(
 
 const again = (field: string, value: unknown, line: number, where: string) =>
   new ImportError(
-    `line ${line}: the field ${shown(field)} is unique, and has the value ${shown(value)} again, as ${where}`,
-    { field },
+    `the field ${shown(field)} is unique, and has the value ${shown(value)} again, as ${where}`,
+    { line, field },
   )

@@ -2,19 +2,26 @@ import { OperatorError } from '../lib/errors.ts'
 import type { Recipe } from '../model/recipes.ts'
 
 interface About {
+  /** The line of the unpacked file, from 1. */
+  readonly line?: number | undefined
   readonly field?: string
   readonly repair?: Recipe
 }
 
 /** The import can't be done. The message names the line if there is one, and says what would be right. */
 export class ImportError extends OperatorError {
+  /** The message without the line. */
+  readonly fault: string
+  readonly line: number | undefined
   /** The field or column that the error concerns. */
   readonly field: string | undefined
   /** A change of the recipe with which the fault would be none. */
   readonly repair: Recipe | undefined
 
-  constructor(message: string, { field, repair, ...options }: ErrorOptions & About = {}) {
-    super(message, options)
+  constructor(fault: string, { line, field, repair, ...options }: ErrorOptions & About = {}) {
+    super(line === undefined ? fault : `line ${line}: ${fault}`, options)
+    this.fault = fault
+    this.line = line
     this.field = field
     this.repair = repair
   }

@@ -91,21 +91,22 @@ function recordOf(
 function parseRecord(json: string, line: number): Record<string, unknown> {
   if (isTooDeep(json))
     throw new ImportError(
-      `line ${line}: arrays and objects are nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them`,
+      `arrays and objects are nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them`,
+      { line },
     )
   let value: unknown
   try {
     value = parseWritten(json)
   } catch (error) {
     throw new ImportError(
-      `line ${line}: not valid JSON (${reasonOf(error)}); expected one JSON object per line, or one array of objects`,
-      { cause: error },
+      `not valid JSON (${reasonOf(error)}); expected one JSON object per line, or one array of objects`,
+      { line, cause: error },
     )
   }
   if (!isObject(value))
-    throw new ImportError(
-      `line ${line}: not a JSON object but ${shown(value)}; every record is an object, in braces`,
-    )
+    throw new ImportError(`not a JSON object but ${shown(value)}; every record is an object, in braces`, {
+      line,
+    })
   return value
 }
 
@@ -215,7 +216,8 @@ export async function* arrayPieces(chunks: AsyncIterable<Buffer>): AsyncIterable
         // The preceding elements are passed on before the error.
         if (ends.length > 0) yield take()
         throw new ImportError(
-          `line ${line}: unexpected ${JSON.stringify(String.fromCharCode(byte))}; expected one array of objects, separated by commas`,
+          `unexpected ${JSON.stringify(String.fromCharCode(byte))}; expected one array of objects, separated by commas`,
+          { line },
         )
       }
     }
@@ -224,11 +226,11 @@ export async function* arrayPieces(chunks: AsyncIterable<Buffer>): AsyncIterable
       held += chunk.length - from
       if (held > maxLineBytes) {
         if (ends.length > 0) yield take()
-        throw new ImportError(`line ${startLine}: a record longer than 16 MB; is a closing brace missing?`)
+        throw new ImportError(`a record longer than 16 MB; is a closing brace missing?`, { line: startLine })
       }
     }
     if (end >= pieceBytes || ends.length >= pieceElements) yield take()
   }
   if (ends.length > 0) yield take()
-  if (state !== 'after') throw new ImportError(`line ${line}: the array does not end; is the file cut off?`)
+  if (state !== 'after') throw new ImportError(`the array does not end; is the file cut off?`, { line })
 }

@@ -8,8 +8,8 @@ export const numberedNote: Note = { kind: 'rows-numbered', field: rowNumber, cou
 
 const ownNumber = (line: number): ImportError =>
   new ImportError(
-    `line ${line}: this record has a field ${rowNumber} of its own, and those before it were numbered; rename that of the file in a recipe, or leave it out there`,
-    { field: rowNumber },
+    `this record has a field ${rowNumber} of its own, and those before it were numbered; rename that of the file in a recipe, or leave it out there`,
+    { line, field: rowNumber },
   )
 
 /** Parses the records of pieces in order, and numbers them, unless the first one has a number of its own. */

@@ -3,8 +3,8 @@ import { collectGarbageNow, release } from '../lib/memory.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { type Digits, digitsAt } from './equal-numbers.ts'
+import { errorOf } from './faults.ts'
 import type { FieldFileTask } from './field-file.ts'
-import { ImportError } from './import-error.ts'
 import { allStyles } from './number-styles.ts'
 import type { RankedField, RankTask } from './rank-field.ts'
 import type { WorkerPool } from './worker-pool.ts'
@@ -123,7 +123,7 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
       values: valuesOf(place),
     }
     const result = batches.length > 1 ? await pool.rank(task) : pool.here.rank(task)
-    if ('refused' in result) throw new ImportError(result.refused)
+    if ('refused' in result) throw errorOf(result.refused)
     return result
   }
 

@@ -139,7 +139,8 @@ export async function* refuseBlank(
     if (end > 0) from = read - chunk.length + end
     if (read - from > maxBlankBytes)
       throw new ImportError(
-        `line ${await lineAt(from)}: more than 16 MB of white space begin here; remove them, if the records go on after them`,
+        `more than 16 MB of white space begin here; remove them, if the records go on after them`,
+        { line: await lineAt(from) },
       )
     yield chunk
   }

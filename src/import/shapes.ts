@@ -68,8 +68,8 @@ function converterOf(name: string, read: Way | undefined, separator: string): Sh
     if (!isDayFirst(text) && !/^\d{4}-\d\d-\d\d$/.test(text))
       refuse(
         new ImportError(
-          `line ${line}: the field ${shown(name)} is read as dates with the day first and has the value ${shown(text)}; correct the value, or let the recipe read it as empty`,
-          { field: name },
+          `the field ${shown(name)} is read as dates with the day first and has the value ${shown(text)}; correct the value, or let the recipe read it as empty`,
+          { line, field: name },
         ),
       )
     return fromDayFirst(text)
@@ -86,8 +86,8 @@ export function localReader(name: string, style: 'comma' | 'point'): NonNullable
     if (currency !== '' && currency !== known)
       refuse(
         new ImportError(
-          `line ${line}: the field ${shown(name)} has amounts in ${known} and the value ${shown(text)}, and numbers don't tell currencies apart; read it as text, or give each currency a column`,
-          { field: name },
+          `the field ${shown(name)} has amounts in ${known} and the value ${shown(text)}, and numbers don't tell currencies apart; read it as text, or give each currency a column`,
+          { line, field: name },
         ),
       )
     return numberWritten(number)
@@ -138,8 +138,8 @@ const anew =
       if (members.has(shape.name))
         refuse(
           new ImportError(
-            `line ${line}: two fields are called ${shown(shape.name)} by the recipe; give each a name of its own`,
-            { field: shape.name },
+            `two fields are called ${shown(shape.name)} by the recipe; give each a name of its own`,
+            { line, field: shape.name },
           ),
         )
       members.set(shape.name, shapedValue(record[name], shape, line, refuse))

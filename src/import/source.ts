@@ -96,7 +96,8 @@ function encodingOf(start: Buffer, wanted: Encoding | undefined): Encoding {
   const marked = start.subarray(0, 3).toString() === '\ufeff' ? 'utf-8' : utf16Of(start)
   if (wanted !== undefined && marked !== undefined && wanted !== marked)
     throw new ImportError(
-      `line 1: the file is ${marked}, as its first bytes show, and not ${wanted}; leave out --encoding`,
+      `the file is ${marked}, as its first bytes show, and not ${wanted}; leave out --encoding`,
+      { line: 1 },
     )
   return wanted ?? marked ?? 'utf-8'
 }
@@ -226,7 +227,8 @@ export async function refuseWrapped(source: Source, key: Entity['key']): Promise
   if (member === undefined) return
   const name = JSON.stringify(member)
   throw new WrappedRecords(
-    `line 1: the file is one object, and its member ${name} has the records; import that list alone: jq ${quoted(`.[${name}]`)} file.json > records.json`,
+    `the file is one object, and its member ${name} has the records; import that list alone: jq ${quoted(`.[${name}]`)} file.json > records.json`,
+    { line: 1 },
   )
 }
 

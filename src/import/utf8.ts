@@ -25,7 +25,8 @@ export class NotUtf8 extends Error {
   ): ImportError {
     const byte = (this.#bytes[this.#bad] ?? 0).toString(16).toUpperCase().padStart(2, '0')
     return new ImportError(
-      `line ${line}: not UTF-8: the byte 0x${byte} in column ${column}; ${adviceFor(this.#bytes, this.#bad, hasOption)}`,
+      `not UTF-8: the byte 0x${byte} in column ${column}; ${adviceFor(this.#bytes, this.#bad, hasOption)}`,
+      { line },
     )
   }
 }
@@ -233,7 +234,7 @@ export async function* wholeLines(chunks: AsyncIterable<Buffer>, least: number):
       if (whole > 0 && whole >= least) yield take(whole)
       else if (held - whole > maxLineBytes) {
         if (whole > 0) yield take(whole)
-        throw new ImportError(`line ${first}: longer than 16 MB; is a line break missing?`)
+        throw new ImportError(`longer than 16 MB; is a line break missing?`, { line: first })
       }
     }
   } catch (error) {

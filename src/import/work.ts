@@ -2,7 +2,7 @@ import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { Column } from './column.ts'
 import { type Constraint, checkerOf, completerOf } from './constraints.ts'
-import { asImportError, Faults, type Found, type RefusedImport } from './faults.ts'
+import { asImportError, type Fault, Faults, type Found, faultOf, type RefusedImport } from './faults.ts'
 import { writeFieldFile } from './field-file.ts'
 import { maxFields, tooManyFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
@@ -22,7 +22,7 @@ export interface Encoded {
   readonly isEnd: boolean
 }
 
-export type Ranking = RankedField | { readonly refused: string }
+export type Ranking = RankedField | { readonly refused: Fault }
 
 /** @param spool a spool that no other thread writes */
 export function createWork(
@@ -66,14 +66,13 @@ export function createWork(
   }
 }
 
-/** Returns the message of an import error, because errors lose their class on the way to another thread. */
-function refusal(work: () => void): string | undefined {
+/** Returns the fault of an import error, because errors lose their class on the way to another thread. */
+function refusal(work: () => void): Fault | undefined {
   try {
     work()
     return undefined
   } catch (error) {
-    if (error instanceof ImportError) return error.message
-    throw error
+    return faultOf(asImportError(error))
   }
 }
 
@@ -137,9 +136,7 @@ export class Encoder {
     const n = this.#lines.length
     const record = this.#completed?.(read) ?? read
     for (const name of this.#times) completeTime(record, name, line, this.#notes)
-    this.#check?.(record, ({ field, message }) =>
-      this.#refuse(new ImportError(`line ${line}: ${message}`, { field })),
-    )
+    this.#check?.(record, ({ field, message }) => this.#refuse(new ImportError(message, { line, field })))
     let at = 0
     for (const name in record) {
       // Most records have their fields in the same order.

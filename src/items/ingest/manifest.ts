@@ -111,8 +111,7 @@ const maxColumns = 1_000
 
 /** @throws ImportError */
 export function readHeader({ line, cells }: Row): Column[] {
-  if (cells.length > maxColumns)
-    throw new ImportError(`line ${line}: there are more than ${maxColumns} columns`)
+  if (cells.length > maxColumns) throw new ImportError(`there are more than ${maxColumns} columns`, { line })
   const columns = cells.map((cell): Column => {
     const name = cell.slice(0, maxColumnName).trim()
     const own = ownColumns.find(one => one === name)
@@ -120,16 +119,17 @@ export function readHeader({ line, cells }: Row): Column[] {
     const [, key = name, language = ''] = /^(.*?)\[(.*)\]$/.exec(name) ?? []
     if (!isKey(key))
       throw new ImportError(
-        `line ${line}: ${JSON.stringify(name)} is not a column; use ${ownColumns.join(', ')}, or metadata as ` +
+        `${JSON.stringify(name)} is not a column; use ${ownColumns.join(', ')}, or metadata as ` +
           'schema.element or schema.element.qualifier, with a language if needed, such as dc.title[de]',
+        { line },
       )
     return { kind: 'metadata', key, language: language || null }
   })
   const texts = new Set<string>()
   const double = columns.findIndex(one => texts.size === texts.add(JSON.stringify(one)).size)
-  if (double >= 0) throw new ImportError(`line ${line}: two columns are named ${cells[double]?.trim()}`)
+  if (double >= 0) throw new ImportError(`two columns are named ${cells[double]?.trim()}`, { line })
   if (!columns.some(({ kind }) => kind === 'identifier'))
-    throw new ImportError(`line ${line}: the column identifier is missing`)
+    throw new ImportError(`the column identifier is missing`, { line })
   return columns
 }
 

@@ -1,5 +1,5 @@
-import { fileKeyOf, type SettingKey, secretKeys, settings } from './settings.ts'
-import { allProviderSchemas, closed, signOnSchema, text } from './single-sign-on-schema.ts'
+import { fileKeyOf, type SettingKey, secretKeys, settings } from '../src/config/settings.ts'
+import { allProviderSchemas, closed, signOnSchema, text } from '../src/config/single-sign-on-schema.ts'
 
 const settingValue = {
   anyOf: [{ type: ['string', 'number', 'boolean'] }, { type: 'array', items: { type: 'string' } }],
