@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Number of headings of the second level from which a page has a list of its contents. */
@@ -16,12 +16,20 @@ export const anchorOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
 
-/** Returns a page with a list of its contents before the first of its headings, if it has many. */
+/** The headings of a page's sections, outside of blocks of code. */
+const headingsOf = (page: string): string[] =>
+  [...page.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').matchAll(/^## (.+)$/gm)].map(
+    ([, heading = '']) => heading,
+  )
+
+/** The heading of a decision begins with its number. */
+const isDecision = (heading: string): boolean => /^\d{4} /.test(heading)
+
+/** Returns a page with a list of its contents before the first of its headings, if it has many, or decisions. */
 export function withContents(page: string): string {
   const plain = page.replace(list, '')
-  const code = /^( *)```[\s\S]*?^\1```$/gm
-  const headings = [...plain.replaceAll(code, '').matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading)
-  if (headings.length < fromHeadings) return plain
+  const headings = headingsOf(plain)
+  if (headings.length < fromHeadings && !headings.some(isDecision)) return plain
   const links = headings.map(heading => `[${heading}](#${anchorOf(heading)})`)
   return plain.replace(/^## /m, `${start}\n${links.join(' · ')}\n\n## `)
 }
@@ -29,8 +37,43 @@ export function withContents(page: string): string {
 /** Every page that may have such a list, by its path below docs/. */
 export const pages = (): ReadonlyMap<string, string> =>
   new Map(
-    globSync('{*,how-to/*,reference/*}.md', { cwd: docs }).map(path => [
+    globSync('{*,decisions/*,how-to/*,reference/*}.md', { cwd: docs }).map(path => [
       path,
       readFileSync(join(docs, path), 'utf8'),
     ]),
   )
+
+/** A section of docs/decisions. */
+export interface Decision {
+  readonly number: string
+  /** The name of its page, and the anchor of its heading there. */
+  readonly page: string
+  readonly anchor: string
+}
+
+/** Every decision, page by page. */
+export const decisions = (): Decision[] =>
+  [...pages()].flatMap(([path, page]) =>
+    path.startsWith('decisions/')
+      ? headingsOf(page)
+          .filter(isDecision)
+          .map(heading => ({
+            number: heading.slice(0, 4),
+            page: basename(path),
+            anchor: anchorOf(heading),
+          }))
+      : [],
+  )
+
+/** Returns the rows of a table that leads from the number of a decision to its section. */
+export function decisionRows(): string {
+  const all = decisions()
+  const rows = [...pages()].flatMap(([path, page]) => {
+    const links = all
+      .filter(one => path === `decisions/${one.page}`)
+      .map(one => `[${one.number}](${one.page}#${one.anchor})`)
+    const [, title] = /^# (.+)$/m.exec(page) ?? []
+    return links.length === 0 ? [] : [`| [${title}](${basename(path)}) | ${links.join(', ')} |`]
+  })
+  return rows.toSorted().join('\n')
+}

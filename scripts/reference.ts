@@ -11,7 +11,7 @@ import { problems } from '../src/http/problems.ts'
 import { accessTable } from './access-table.ts'
 import { clientApi } from './client-api.ts'
 import { configSchema } from './config-schema.ts'
-import { pages, withContents } from './contents.ts'
+import { decisionRows, pages, withContents } from './contents.ts'
 import { contract } from './contract.ts'
 import { openApi, openApiDigest } from './open-api.ts'
 
@@ -59,11 +59,21 @@ ${Object.entries(structuredSettings)
 # Who may use which route
 
 Each route states this beside its address, and one guard enforces it before a byte of the body is read
-([decision](../decisions/0067-access-of-routes.md)). *Access token* is the part of the API that the token's scope must
+([decision](../decisions/access.md#0067-access-of-routes)). *Access token* is the part of the API that the token's scope must
 include; \`any\` needs no part, \`none\` takes no access token, and with \`anonymous\` it counts as none. The token of a login
 is accepted wherever tokens are read. Rights that a route names are looked up by the route itself.
 
 ${accessTable(await openApi())}`,
+  'decisions/README.md': () => `${note}
+# Decisions
+
+Each page says how a part of Carrel works today, and why: choices, reasons, costs, and alternatives that were refused. The
+number of a decision stays valid; comments in the sources cite it as \`docs/decisions/0024\`.
+
+| Page | Decisions |
+|---|---|
+${decisionRows()}
+`,
   'reference/carrel.schema.json': () => `${JSON.stringify(configSchema, null, 2)}\n`,
   'reference/openapi-digest.txt': openApiDigest,
   '../packages/client/src/api.ts': () => clientApi(openApi),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { anchorOf, pages, withContents } from '../../scripts/contents.ts'
+import { anchorOf, decisions, pages, withContents } from '../../scripts/contents.ts'
 import { referencePath, references } from '../../scripts/reference.ts'
 import { fileKeyOf, secretKeys, settings, structuredSettings } from '../../src/config/settings.ts'
 import { allProviderSchemas, signOnSchema } from '../../src/config/single-sign-on-schema.ts'
@@ -207,17 +207,25 @@ test('the changelog begins with what is unreleased, and has the current version 
   assert.ok(headings[1]?.startsWith(`${version} - `))
 })
 
-test('links between documents lead to files that there are', () => {
+test('links between documents lead to files and headings that there are', () => {
   const documents = globSync(['*.md', 'docs/**/*.md', '{deploy,examples,packages/*}/*.md'], {
     cwd: repository,
   })
+  const textOf = (file: string) => readFileSync(join(repository, file), 'utf8')
+  const anchorsIn = (file: string) =>
+    [...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
   const links = documents.flatMap(file =>
-    [...readFileSync(join(repository, file), 'utf8').matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(
-      ([, target = '']) => [file, target] as const,
-    ),
+    [...textOf(file).matchAll(/\]\((?!\w+:|#)([^)#\s]+)(?:#([^)\s]+))?/g)].map(([, target = '', anchor]) => ({
+      file,
+      target: join(dirname(file), target),
+      anchor,
+    })),
   )
   assert.ok(links.length > 300, `${links.length} links were found`)
-  const broken = links.filter(([file, target]) => !existsSync(join(repository, dirname(file), target)))
+  const broken = links.filter(
+    ({ target, anchor }) =>
+      !existsSync(join(repository, target)) || (anchor !== undefined && !anchorsIn(target).includes(anchor)),
+  )
   assert.deepEqual(broken, [])
 })
 
@@ -254,20 +262,44 @@ test('every document is reached from the README or from docs/README.md', () => {
   )
 })
 
-test('each decision fits on a page, tables aside', () => {
+test('each page of decisions can be read at a sitting', () => {
   const long = globSync('docs/decisions/*.md', { cwd: repository })
-    .map(file => {
-      const lines = readFileSync(join(repository, file), 'utf8')
-        .split('\n')
-        .filter(line => !line.startsWith('|'))
-      return [file, lines.length, lines.join('\n').length] as const
-    })
-    .filter(([, lines, characters]) => lines > 61 || characters > 5_500)
+    .map(file => [file, readFileSync(join(repository, file), 'utf8').split('\n').length] as const)
+    .filter(([, lines]) => lines > 200)
   assert.deepEqual(long, [])
 })
 
+test('docs/decisions/README.md leads from each number that is cited to its section, and names each once', () => {
+  const numbers = decisions().map(({ number }) => number)
+  const table = [
+    ...readFileSync(join(repository, 'docs/decisions/README.md'), 'utf8').matchAll(
+      /\[(\d{4})\]\(([\w-]+\.md)#([^)]+)\)/g,
+    ),
+  ].map(([, number = '', page = '', anchor = '']) => ({ number, page, anchor }))
+  const byNumber = (a: { number: string }, b: { number: string }) => a.number.localeCompare(b.number)
+  assert.deepEqual(table.toSorted(byNumber), decisions().toSorted(byNumber))
+  assert.equal(new Set(numbers).size, numbers.length)
+  const citing = globSync(
+    [
+      '{src,test,console/src,scripts,packages/*/src,bench,tools}/**/*.{ts,tsx,js}',
+      '{*,docs/**/*,deploy/*,examples/*}.md',
+    ],
+    { cwd: repository, exclude: ['**/node_modules/**'] },
+  )
+  const cited = citing.flatMap(file =>
+    [...readFileSync(join(repository, file), 'utf8').matchAll(/decisions\/(\d{4})\b/g)].map(
+      ([, number = '']) => [file, number] as const,
+    ),
+  )
+  assert.ok(cited.length > 300, `${cited.length} citations were found`)
+  assert.deepEqual(
+    cited.filter(([, number]) => !numbers.includes(number)),
+    [],
+  )
+})
+
 test('decision 0001 says of every dependency why it was chosen', () => {
-  const page = readFileSync(join(repository, 'docs/decisions/0001-ground.md'), 'utf8')
+  const page = readFileSync(join(repository, 'docs/decisions/ground.md'), 'utf8')
   const missing = ['package.json', 'console/package.json', 'packages/client/package.json'].flatMap(file => {
     const { dependencies = {}, devDependencies = {} } = JSON.parse(
       readFileSync(join(repository, file), 'utf8'),
@@ -286,13 +318,11 @@ test('each file that docs/architecture.md and the decisions name is there', () =
       exclude: ['**/node_modules/**'],
     }).map(file => file.replace(/^.*\//, '')),
   )
-  // The decision about bodies counts lines of files that it removed.
-  const gone = ['read-body.ts', 'authn/read-access-token.ts']
   const missing = ['docs/architecture.md', ...globSync('docs/decisions/*.md', { cwd: repository })].flatMap(
     page =>
       [...readFileSync(join(repository, page), 'utf8').matchAll(/`([\w./-]+\.ts)`/g)]
         .map(([, name = '']) => name)
-        .filter(name => !gone.includes(name) && !names.has(name.replace(/^.*\//, '')))
+        .filter(name => !names.has(name.replace(/^.*\//, '')))
         .map(name => `${page}: ${name}`),
   )
   assert.deepEqual(missing, [])

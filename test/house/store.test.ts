@@ -31,7 +31,7 @@ test('each method of the storage is called by a test of the store, on both engin
 })
 
 test('statements are written for one engine only in the files that the decision names', () => {
-  const decision = textOf('docs/decisions/0066-one-store.md')
+  const decision = textOf('docs/decisions/storage.md')
   const files = globSync('src/storage/{sqlite,postgres}/*.ts', { cwd: repository })
   const withStatements = files.filter(path =>
     /['"`(]\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\b/.test(textOf(path)),
