@@ -367,7 +367,9 @@ test('EA1 EA5 the command line and HTTP work on the same entities', async t => {
 test('EA5 an import that is cancelled changes nothing', async t => {
   const { service, root } = await started(t)
   await service.addRecords('books', 'id', rows)
-  const many = Array.from({ length: 1_000_000 }, (_, id) => JSON.stringify({ id, title: `text ${id}` })).join('\n')
+  const many = Array.from({ length: 1_000_000 }, (_, id) => JSON.stringify({ id, title: `text ${id}` })).join(
+    '\n',
+  )
   const begun = await root.post('/books/import?replace=true', many, ndjson)
   const event = { ...commandEvent('entity.import'), object: 'books' }
   await service.storage.processes.cancel(Number(begun.body.processId), event)
