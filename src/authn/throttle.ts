@@ -80,8 +80,8 @@ interface Parts {
 /** Maximum number of refusals held back at once; others are sent immediately. */
 const maxHeld = 1_000
 
-export function createThrottle({ attempts, keyring, measures, refusal: pause, holdsWrong }: Parts): Throttle {
-  const keysOf = createKeys(keyring)
+/** @param pause average delay of a refusal, in ms */
+function createHolds(measures: Parts['measures'], pause: number) {
   let held = 0
 
   /** @param time in ms */
@@ -99,18 +99,24 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
     // The delays differ: clients that were refused together would come again together.
     if (isThrottled || error instanceof Overloaded) await hold(pause * (0.5 + Math.random()))
   }
+  return { hold, holdRefusal }
+}
 
-  /**
-   * Waits for a place in the queue. Nothing is counted yet: an attempt that waits, or that the queue refuses,
-   * is no guess.
-   */
-  async function enter(attempt: Attempt, asking: Client, queue: FairQueue) {
-    // Looked up without counting first: most of a flood ends here, and costs no write.
-    const standing = await attempts.look(attempt)
-    if (standing.wait > 0) throw refusal(standing.wait)
-    const client = { ...asking, first: standing.isFamiliar }
-    return { client, leave: await queue.enter(client) }
-  }
+/**
+ * Waits for a place in the queue. Nothing is counted yet: an attempt that waits, or that the queue refuses,
+ * is no guess.
+ */
+async function enter(attempts: Attempts, attempt: Attempt, asking: Client, queue: FairQueue) {
+  // Looked up without counting first: most of a flood ends here, and costs no write.
+  const standing = await attempts.look(attempt)
+  if (standing.wait > 0) throw refusal(standing.wait)
+  const client = { ...asking, first: standing.isFamiliar }
+  return { client, leave: await queue.enter(client) }
+}
+
+export function createThrottle({ attempts, keyring, measures, refusal: pause, holdsWrong }: Parts): Throttle {
+  const keysOf = createKeys(keyring)
+  const { hold, holdRefusal } = createHolds(measures, pause)
 
   async function turn(guess: Guess, queue: FairQueue): Promise<Turn> {
     const came = performance.now()
@@ -122,7 +128,7 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
       network,
     })
     let attempt = attemptOn(guess)
-    const { client, leave } = await enter(attempt, guess.client, queue).catch(async error => {
+    const { client, leave } = await enter(attempts, attempt, guess.client, queue).catch(async error => {
       await holdRefusal(error, method)
       throw error
     })

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { sameText } from '../lib/hmac.ts'
 import { type AccessToken, type Grant, hashOfToken, idIn } from '../model/access-tokens.ts'
-import { accessTokenMethod } from '../model/accounts.ts'
+import { accessTokenMethod, type Session } from '../model/accounts.ts'
 import type { Measures, RefusalReason } from '../model/measures.ts'
 import { type AccessTokens, type Sessions, useInterval } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
@@ -69,18 +69,7 @@ export function createVerifyAccessToken({
     // Looked up again, now that the stamp is known: a token revoked between the two look-ups would be cached
     // with the stamp from after its revocation.
     if (!(await find(id, token))) return refuse('signature')
-    const fresh: Cached = {
-      verified: {
-        session,
-        method: accessTokenMethod,
-        sg: [],
-        begun: known.created,
-        ends: Math.min(known.expires, known.created + longest),
-        grant: { id, scope: known.scope },
-      },
-      isFrom: networksOf(known),
-      noted: known.used ?? Number.NEGATIVE_INFINITY,
-    }
+    const fresh = cachedOf(id, known, session, longest)
     if (cached.size >= maxCached) {
       const [oldest] = cached.keys()
       if (oldest !== undefined) cached.delete(oldest)
@@ -126,6 +115,19 @@ export function createVerifyAccessToken({
       : recheck(token, known, stamp, address)
   }
 }
+
+const cachedOf = (id: string, known: AccessToken, session: Session, longest: number): Cached => ({
+  verified: {
+    session,
+    method: accessTokenMethod,
+    sg: [],
+    begun: known.created,
+    ends: Math.min(known.expires, known.created + longest),
+    grant: { id, scope: known.scope },
+  },
+  isFrom: networksOf(known),
+  noted: known.used ?? Number.NEGATIVE_INFINITY,
+})
 
 function networksOf({ networks }: AccessToken): Cached['isFrom'] {
   if (networks.length === 0) return () => true

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { MisconfiguredFiles, StoreUnavailable, UnknownRequest, WrongAnswer } from '../lib/errors.ts'
-import { putAndCheck, requireKept } from './bucket-read.ts'
+import { putAndCheck, requireKept, type Sent } from './bucket-read.ts'
 import type { BucketClient } from './bucket-requests.ts'
 import type { Probed } from './files.ts'
 
@@ -39,43 +39,17 @@ export async function probe(client: BucketClient, prefix: string, newKey: () => 
       return undefined
     }
   }
-  async function sendInParts(): Promise<string> {
-    const to = key()
-    const id = await client.begin(to)
-    try {
-      const tags = [await client.sendPart(to, id, 1, head), await client.sendPart(to, id, 2, tail)]
-      await client.complete(to, id, tags, head.length + tail.length)
-    } catch (error) {
-      await client.abort(to, id).catch(() => {})
-      throw error
-    }
-    await requireKept(client, to, sent)
-    return to
-  }
-  async function readRange(from: string): Promise<void> {
-    const range = { start: partSize - 10, end: partSize + 9 }
-    const part = await client.read(from, range)
-    if (!part?.bytes.equals(bytes.subarray(range.start, range.end + 1)))
-      throw new WrongAnswer('it has other bytes')
-    if (part.before > 0)
-      throw new WrongAnswer(
-        'it ignores the range and sends the whole object, so that parts of large files are answered with 503',
-      )
-  }
-  async function list(small: string): Promise<void> {
-    const found: string[] = []
-    for await (const page of client.list(small)) found.push(...page.map(one => one.key))
-    if (found.join() !== small) throw new WrongAnswer(`it has ${found.length} objects in place of one`)
-  }
 
   try {
     const small = key()
     await attempt('an object that was put', () => putAndCheck(client, small, tail))
-    await attempt('the list of an object', () => list(small))
+    await attempt('the list of an object', () => list(client, small))
     await attempt('the list of uploads', () => client.uploads(`${prefix}incoming/`).next())
-    const source = await attempt('an object that was sent in parts', sendInParts)
+    const source = await attempt('an object that was sent in parts', () =>
+      sendInParts(client, key(), bytes, sent),
+    )
     if (source !== undefined) {
-      await attempt('a part of an object', () => readRange(source))
+      await attempt('a part of an object', () => readRange(client, source, bytes))
       for (const [what, length] of [
         ['a copy', undefined],
         ['a copy in parts', partSize],
@@ -94,4 +68,35 @@ export async function probe(client: BucketClient, prefix: string, newKey: () => 
       if ((await client.size(one)) !== undefined) throw new WrongAnswer(`${one} is still there`)
   })
   return { wrong, lacking }
+}
+
+async function sendInParts(client: BucketClient, to: string, bytes: Buffer, sent: Sent): Promise<string> {
+  const [head, tail] = [bytes.subarray(0, partSize), bytes.subarray(partSize)]
+  const id = await client.begin(to)
+  try {
+    const tags = [await client.sendPart(to, id, 1, head), await client.sendPart(to, id, 2, tail)]
+    await client.complete(to, id, tags, bytes.length)
+  } catch (error) {
+    await client.abort(to, id).catch(() => {})
+    throw error
+  }
+  await requireKept(client, to, sent)
+  return to
+}
+
+async function readRange(client: BucketClient, from: string, bytes: Buffer): Promise<void> {
+  const range = { start: partSize - 10, end: partSize + 9 }
+  const part = await client.read(from, range)
+  if (!part?.bytes.equals(bytes.subarray(range.start, range.end + 1)))
+    throw new WrongAnswer('it has other bytes')
+  if (part.before > 0)
+    throw new WrongAnswer(
+      'it ignores the range and sends the whole object, so that parts of large files are answered with 503',
+    )
+}
+
+async function list(client: BucketClient, small: string): Promise<void> {
+  const found: string[] = []
+  for await (const page of client.list(small)) found.push(...page.map(one => one.key))
+  if (found.join() !== small) throw new WrongAnswer(`it has ${found.length} objects in place of one`)
 }

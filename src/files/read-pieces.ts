@@ -40,70 +40,101 @@ export interface PieceReader {
   close(): void
 }
 
+/** The memory of the pieces of one transfer. */
+class PieceMemory {
+  readonly #largePieces: Counter
+  readonly #own = new Set<ArrayBufferLike>()
+  readonly #spare: ArrayBuffer[] = []
+  /** Number of large pieces that are held. */
+  #counted = 0
+  #takenAtOnce = 0
+  #isClosed = false
+
+  constructor(largePieces: Counter) {
+    this.#largePieces = largePieces
+  }
+
+  get hasLarge(): boolean {
+    return this.#counted > 0
+  }
+
+  get #isFast(): boolean {
+    return this.#takenAtOnce >= fastAfter
+  }
+
+  /** @returns a piece of this length, or as much of it as a piece has */
+  allocate(length: number): Buffer<ArrayBuffer> {
+    if (this.#isFast && length > smallPiece) {
+      const kept = this.#spare.pop()
+      if (kept) return Buffer.from(kept, 0, Math.min(length, largePiece))
+      if (this.#largePieces.add(maxLargePieces)) {
+        this.#counted++
+        const { buffer } = Buffer.allocUnsafeSlow(largePiece)
+        this.#own.add(buffer)
+        return Buffer.from(buffer, 0, Math.min(length, largePiece))
+      }
+    }
+    const piece = Buffer.allocUnsafeSlow(Math.min(length, smallPiece))
+    this.#own.add(piece.buffer)
+    return piece
+  }
+
+  /** Notes that the client took so many bytes, and whether it was slow. */
+  noteTaken(length: number, isSlow: boolean): void {
+    this.#takenAtOnce = isSlow ? 0 : this.#takenAtOnce + length
+    if (isSlow) this.#freeSpare()
+  }
+
+  release({ buffer }: Uint8Array): void {
+    // The head of a part, for example, is in memory that is shared with others.
+    if (!(buffer instanceof ArrayBuffer) || !this.#own.has(buffer)) return
+    if (this.#isFast && !this.#isClosed && buffer.byteLength === largePiece) this.#spare.push(buffer)
+    else this.free(buffer)
+  }
+
+  free(memory: ArrayBuffer): void {
+    this.#own.delete(memory)
+    if (memory.byteLength === largePiece && !this.#isClosed) this.#uncount()
+    freeNow(new Uint8Array(memory))
+  }
+
+  close(): void {
+    this.#freeSpare()
+    // The connection may be lost, and with it the pieces that were not sent.
+    while (this.hasLarge) this.#uncount()
+    this.#isClosed = true
+  }
+
+  #freeSpare(): void {
+    for (const memory of this.#spare.splice(0)) this.free(memory)
+  }
+
+  #uncount(): void {
+    this.#counted--
+    this.#largePieces.remove()
+  }
+}
+
 /**
  * Reads a file at the pace of one client. `createReadStream` would read ahead for a slow one, leave its
  * buffers to the garbage collector, and end without an error if the file has become shorter.
  * @param largePieces counts the large pieces of all transfers
  */
 export function createPieceReader(file: Pick<Opened, 'read' | 'expect'>, largePieces: Counter): PieceReader {
-  const own = new Set<ArrayBufferLike>()
-  const spare: ArrayBuffer[] = []
-  let counted = 0
-  let takenAtOnce = 0
-  let isClosed = false
-
-  function uncount(): void {
-    counted--
-    largePieces.remove()
-  }
-
-  const isFast = () => takenAtOnce >= fastAfter
-
-  function allocate(length: number): Buffer<ArrayBuffer> {
-    if (isFast() && length > smallPiece) {
-      const kept = spare.pop()
-      if (kept) return Buffer.from(kept, 0, Math.min(length, largePiece))
-      if (largePieces.add(maxLargePieces)) {
-        counted++
-        const { buffer } = Buffer.allocUnsafeSlow(largePiece)
-        own.add(buffer)
-        return Buffer.from(buffer, 0, Math.min(length, largePiece))
-      }
-    }
-    const piece = Buffer.allocUnsafeSlow(Math.min(length, smallPiece))
-    own.add(piece.buffer)
-    return piece
-  }
-
-  function free(memory: ArrayBuffer): void {
-    own.delete(memory)
-    if (memory.byteLength === largePiece && !isClosed) uncount()
-    freeNow(new Uint8Array(memory))
-  }
+  const memory = new PieceMemory(largePieces)
 
   async function readAt(at: number, end: number): Promise<Buffer<ArrayBuffer>> {
-    const piece = allocate(end + 1 - at)
+    const piece = memory.allocate(end + 1 - at)
     let { length } = piece
     try {
       length = (await file.read(piece, 0, piece.length, at)).bytesRead
     } catch (error) {
-      free(piece.buffer)
+      memory.free(piece.buffer)
       throw error
     }
     if (length > 0) return piece.subarray(0, length)
-    free(piece.buffer)
+    memory.free(piece.buffer)
     throw new Error(`a content ends at byte ${at}; run \`carrel files verify\` to find out which`)
-  }
-
-  const release = ({ buffer }: Uint8Array) => {
-    // The head of a part, for example, is in memory that is shared with others.
-    if (!(buffer instanceof ArrayBuffer) || !own.has(buffer)) return
-    if (isFast() && !isClosed && buffer.byteLength === largePiece) spare.push(buffer)
-    else free(buffer)
-  }
-
-  function freeSpare(): void {
-    for (const memory of spare.splice(0)) free(memory)
   }
 
   return {
@@ -115,27 +146,20 @@ export function createPieceReader(file: Pick<Opened, 'read' | 'expect'>, largePi
           const piece = await (ahead ?? readAt(at, end))
           const { length } = piece
           at += length
-          ahead = counted > 0 && at <= end ? readAt(at, end) : undefined
+          ahead = memory.hasLarge && at <= end ? readAt(at, end) : undefined
           // A failure is thrown when its bytes are asked for.
           ahead?.catch(() => {})
           const sent = performance.now()
           yield piece
-          const isSlow = performance.now() - sent > maxTime
-          takenAtOnce = isSlow ? 0 : takenAtOnce + length
-          if (isSlow) freeSpare()
+          memory.noteTaken(length, performance.now() - sent > maxTime)
         }
       } finally {
         const unsent = await ahead?.catch(() => undefined)
-        if (unsent) release(unsent)
+        if (unsent) memory.release(unsent)
       }
     },
-    release,
-    close: () => {
-      freeSpare()
-      // The connection may be lost, and with it the pieces that were not sent.
-      while (counted > 0) uncount()
-      isClosed = true
-    },
+    release: piece => memory.release(piece),
+    close: () => memory.close(),
   }
 }
 

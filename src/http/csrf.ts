@@ -74,16 +74,6 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
     return isValid
   }
 
-  /**
-   * Explains a missing cookie where a proxy has changed the path, so that the browser doesn't send the
-   * cookie; '' otherwise.
-   */
-  function stripped({ originalUrl }: FastifyRequest): string {
-    const prefix = prefixInUse(basePath, originalUrl)
-    if (prefix === `${basePath}/api`) return ''
-    return `. The request came to ${prefix}, and CARREL_BASE_URL has the path ${basePath}: if it came through a proxy, that must pass the path on unchanged, because a browser at ${basePath}/api doesn't send a cookie for ${prefix}`
-  }
-
   const cookies = (request: FastifyRequest) => cookiesOf(request, csrfCookie)
 
   function issue(request: FastifyRequest, reply: FastifyReply): void {
@@ -112,7 +102,10 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
         )
       }
       if (given.length === 0)
-        throw refuse('csrf-cookie-missing', `the cookie ${csrfCookie} is missing${stripped(request)}`)
+        throw refuse(
+          'csrf-cookie-missing',
+          `the cookie ${csrfCookie} is missing${stripped(basePath, request)}`,
+        )
       if (typeof header !== 'string' || header === '')
         throw refuse('csrf-header-missing', 'the header X-XSRF-TOKEN is missing')
       if (!given.some(cookie => sameText(cookie, header)))
@@ -126,4 +119,14 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
       return cookie.startsWith(start) || cookie.includes(later) || cookies(request).length > 0
     },
   }
+}
+
+/**
+ * Explains a missing cookie where a proxy has changed the path, so that the browser doesn't send the
+ * cookie; '' otherwise.
+ */
+function stripped(basePath: string, { originalUrl }: FastifyRequest): string {
+  const prefix = prefixInUse(basePath, originalUrl)
+  if (prefix === `${basePath}/api`) return ''
+  return `. The request came to ${prefix}, and CARREL_BASE_URL has the path ${basePath}: if it came through a proxy, that must pass the path on unchanged, because a browser at ${basePath}/api doesn't send a cookie for ${prefix}`
 }

@@ -56,7 +56,6 @@ export async function readMultipart<T>(
   { size, patience }: Bounds,
   take: (file: SentFile) => Promise<T>,
 ): Promise<Form<T>> {
-  const fields = new Map<string, string>()
   let taken: Promise<T> | undefined
   let stream: BusboyFileStream | undefined
   let fault: unknown
@@ -87,6 +86,7 @@ export async function readMultipart<T>(
     if (file.truncated) throw tooLarge(size)
   }
 
+  const fields = collectFields(parser, fail)
   parser.on('file', (field, file, name, _encoding, mediaType) => {
     stream = file
     // Without a listener, an error would end the process.
@@ -97,17 +97,6 @@ export async function readMultipart<T>(
       taken.catch(fail)
     } else fail(malformed('a file belongs into the part "file"'))
   })
-  parser.on('field', (name, value, _nameTruncated, isTruncated) => {
-    if (typeof name !== 'string' || name.length > maxFieldName) fail(malformed('a field has no name'))
-    else if (isTruncated) fail(malformed(`the field ${JSON.stringify(name)} is too long`))
-    else if (fields.has(name)) fail(malformed(`the field ${JSON.stringify(name)} comes twice`))
-    else fields.set(name, value)
-  })
-  parser.on('filesLimit', () => fail(malformed('it has more than one file')))
-  for (const limit of ['fieldsLimit', 'partsLimit'] as const)
-    parser.on(limit, () => fail(malformed('it has too many parts')))
-  // The listener stays after the first error: an error without a listener would end the process.
-  parser.on('error', error => fail(malformed(String((error as Error).message).replace(/\.$/, ''))))
   const finished = once(parser, 'finish', { signal: broken.signal }).catch(() => {})
 
   const idle = setTimeout(
@@ -139,6 +128,23 @@ export async function readMultipart<T>(
     clearTimeout(idle)
     body.off('aborted', gone).off('error', gone)
   }
+}
+
+/** Collects the values of the fields as they are parsed. @param fail is told what is wrong with the form */
+function collectFields(parser: BusboyInstance, fail: (error: unknown) => void): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>()
+  parser.on('field', (name, value, _nameTruncated, isTruncated) => {
+    if (typeof name !== 'string' || name.length > maxFieldName) fail(malformed('a field has no name'))
+    else if (isTruncated) fail(malformed(`the field ${JSON.stringify(name)} is too long`))
+    else if (fields.has(name)) fail(malformed(`the field ${JSON.stringify(name)} comes twice`))
+    else fields.set(name, value)
+  })
+  parser.on('filesLimit', () => fail(malformed('it has more than one file')))
+  for (const limit of ['fieldsLimit', 'partsLimit'] as const)
+    parser.on(limit, () => fail(malformed('it has too many parts')))
+  // The listener stays after the first error: an error without a listener would end the process.
+  parser.on('error', error => fail(malformed(String((error as Error).message).replace(/\.$/, ''))))
+  return fields
 }
 
 const tooLarge = (size: number) =>

@@ -158,33 +158,7 @@ export function createFairQueue({
   function wait(rank: Rank, network: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     makeRoom(rank, network)
-    const line = rank.lines.get(network) ?? []
-    return new Promise((resolve, reject) => {
-      const stop = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', leave)
-        line.splice(line.indexOf(one), 1)
-        if (line.length === 0) rank.lines.delete(network)
-        rank.waiting--
-      }
-      const one: Waiting = {
-        begin: () => {
-          stop()
-          resolve()
-        },
-        giveUp: reason => {
-          stop()
-          reject(reason)
-        },
-      }
-      const leave = () => one.giveUp(signal.reason)
-      const tooLate = () => one.giveUp(new Overloaded('It was not begun in time. Retry in a moment.'))
-      const timer = maxWait === undefined ? undefined : setTimeout(tooLate, maxWait)
-      signal.addEventListener('abort', leave)
-      line.push(one)
-      rank.lines.set(network, line)
-      rank.waiting++
-    })
+    return waitInLine(rank, network, signal, maxWait)
   }
 
   return queueWith(async client => {
@@ -195,6 +169,42 @@ export function createFairQueue({
       count(network, -1)
       beginNext()
     }
+  })
+}
+
+/** Puts work at the end of its network's line. @returns a promise that settles when the work leaves the line */
+function waitInLine(
+  rank: Rank,
+  network: string,
+  signal: AbortSignal,
+  maxWait: number | undefined,
+): Promise<void> {
+  const line = rank.lines.get(network) ?? []
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', leave)
+      line.splice(line.indexOf(one), 1)
+      if (line.length === 0) rank.lines.delete(network)
+      rank.waiting--
+    }
+    const one: Waiting = {
+      begin: () => {
+        stop()
+        resolve()
+      },
+      giveUp: reason => {
+        stop()
+        reject(reason)
+      },
+    }
+    const leave = () => one.giveUp(signal.reason)
+    const tooLate = () => one.giveUp(new Overloaded('It was not begun in time. Retry in a moment.'))
+    const timer = maxWait === undefined ? undefined : setTimeout(tooLate, maxWait)
+    signal.addEventListener('abort', leave)
+    line.push(one)
+    rank.lines.set(network, line)
+    rank.waiting++
   })
 }
 

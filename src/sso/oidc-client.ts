@@ -29,7 +29,7 @@ interface Checks {
   readonly verifier: string
 }
 
-interface Redeemed {
+export interface Redeemed {
   readonly claims: Readonly<Record<string, unknown>> & { readonly sub: string }
   readonly idToken: string
   /** Claims of the userinfo endpoint, if the configuration asks for it. */

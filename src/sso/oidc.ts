@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import type { OidcConfig } from '../config/providers.ts'
 import { isObject } from '../lib/json.ts'
-import { boundedFetch, clockTolerance, createOidcClient } from './oidc-client.ts'
+import { boundedFetch, clockTolerance, createOidcClient, type Redeemed } from './oidc-client.ts'
 import {
   type Asking,
   type PendingLogin,
@@ -62,37 +62,12 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
       }),
 
     accept: async (query, pendingLogin) => {
-      const { claims, idToken, more } = await client.redeem(new URL(`${callbackUrl}?${query}`), {
+      const redeemed = await client.redeem(new URL(`${callbackUrl}?${query}`), {
         state: pendingLogin.state,
         nonce: pendingLogin.secret('nonce'),
         verifier: pendingLogin.secret('pkce'),
       })
-      // Core §3.1.3.7, 5: the authorized party must be this client, even if there is only one audience.
-      if (claims.azp !== undefined && claims.azp !== provider.clientId)
-        throw new Refused('another authorized party (azp)')
-      const { auth_time: time, acr } = claims
-      requireSignedIn(
-        {
-          at: typeof time === 'number' ? time * 1000 : undefined,
-          class: typeof acr === 'string' ? acr : undefined,
-        },
-        {
-          maxAge,
-          classes: acrValues,
-          skew: clockTolerance * 1000,
-          names: { at: 'auth_time', class: 'acr' },
-        },
-      )
-      return {
-        provider,
-        attributes: attributesOf({ ...more, ...claims }),
-        names: Object.keys({ ...more, ...claims }),
-        session: {
-          name: claims.sub,
-          sid: typeof claims.sid === 'string' ? claims.sid : null,
-          detail: idToken.length > longestHint ? {} : { hint: idToken },
-        },
-      }
+      return vouchedBy(provider, redeemed)
     },
 
     acceptLogout: async token => {
@@ -120,6 +95,36 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
         post_logout_redirect_uri: afterLogoutUrl,
         ...(detail.hint && { id_token_hint: detail.hint }),
       }),
+  }
+}
+
+/** Accepts the claims of a login. @throws Refused */
+function vouchedBy(provider: OidcConfig, { claims, idToken, more }: Redeemed): Vouched {
+  // Core §3.1.3.7, 5: the authorized party must be this client, even if there is only one audience.
+  if (claims.azp !== undefined && claims.azp !== provider.clientId)
+    throw new Refused('another authorized party (azp)')
+  const { auth_time: time, acr } = claims
+  requireSignedIn(
+    {
+      at: typeof time === 'number' ? time * 1000 : undefined,
+      class: typeof acr === 'string' ? acr : undefined,
+    },
+    {
+      maxAge: provider.maxAge,
+      classes: provider.acrValues,
+      skew: clockTolerance * 1000,
+      names: { at: 'auth_time', class: 'acr' },
+    },
+  )
+  return {
+    provider,
+    attributes: attributesOf({ ...more, ...claims }),
+    names: Object.keys({ ...more, ...claims }),
+    session: {
+      name: claims.sub,
+      sid: typeof claims.sid === 'string' ? claims.sid : null,
+      detail: idToken.length > longestHint ? {} : { hint: idToken },
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import type { SamlConfig, SamlServiceProvider } from '../config/providers.ts'
 import { type Client, nobody } from '../lib/fair-queue.ts'
+import type { ProviderSession } from '../model/identities.ts'
 import { nameWithout, vouchedInFederation } from './federation.ts'
 import type { IdpMetadata } from './metadata/idp.ts'
 import { Declined, type PendingLogin, type Protocol, Refused, type Vouched } from './protocol.ts'
@@ -129,21 +130,23 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
 
     answerLogout: (request, status, idp) => answerLogout({ request, status, idp, self, sign: messages.sign }),
 
-    logoutUrl: async ({ name, sid, detail }) => {
-      const idp = await metadata.find(detail.idp ?? null, nobody)
+    logoutUrl: async session => {
+      const idp = await metadata.find(session.detail.idp ?? null, nobody)
       if (idp.logout === null) return undefined
-      const user = {
-        issuer: idp.entityId,
-        nameID: nameWithout(name, detail.idp),
-        nameIDFormat: detail.format ?? unspecified,
-        ...(detail.nameQualifier && { nameQualifier: detail.nameQualifier }),
-        ...(detail.spNameQualifier && { spNameQualifier: detail.spNameQualifier }),
-        ...(sid !== null && { sessionIndex: sid }),
-      }
-      return library(idp).getLogoutUrlAsync(user, '', {})
+      return library(idp).getLogoutUrlAsync(userOf(session, idp), '', {})
     },
   }
 }
+
+/** The user of a session, as the provider's logout names it. */
+const userOf = ({ name, sid, detail }: ProviderSession, idp: IdpMetadata) => ({
+  issuer: idp.entityId,
+  nameID: nameWithout(name, detail.idp),
+  nameIDFormat: detail.format ?? unspecified,
+  ...(detail.nameQualifier && { nameQualifier: detail.nameQualifier }),
+  ...(detail.spNameQualifier && { spNameQualifier: detail.spNameQualifier }),
+  ...(sid !== null && { sessionIndex: sid }),
+})
 
 const noCache = {
   saveAsync: async () => null,
