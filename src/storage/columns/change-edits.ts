@@ -46,7 +46,7 @@ export function createPlaces() {
   async function editsOf(changed: Changed, baseSlots: Uint32Array | null, read: Read): Promise<Edits> {
     const done = edits.get(changed.changes)
     if (done) return done
-    const { base, changes } = changed
+    const { base } = changed
     const { keys } = placesIn(base)
     const last = [...lastChanges(changed).values()]
     const unknown = last.filter(({ change }) => !keys.has(change.key))
@@ -57,34 +57,8 @@ export function createPlaces() {
       read,
     )
     for (const [n, { change }] of unknown.entries()) keys.set(change.key, found[n] as Place)
-    const sorted = last
-      .map(({ change, at }) => ({
-        change,
-        at,
-        place: keys.get(change.key) as Place,
-        sortKeys: sortKeys(base, change.values),
-      }))
-      // A record that was added and deleted again changes nothing.
-      .filter(({ change, place }) => change.json !== null || place.isThere)
-      .sort(
-        (one, other) =>
-          one.place.at - other.place.at ||
-          Number(one.place.isThere) - Number(other.place.isThere) ||
-          search.compareKeys(one.sortKeys, other.sortKeys),
-      )
-    const written = sorted.filter(({ change }) => change.json !== null)
-    let next = 0
-    const made: Edits = {
-      edits: sorted.map(({ change, place }) => ({ ...place, written: change.json === null ? -1 : next++ })),
-      written: written.map(({ change }) => change),
-      slots: written.map(({ at }) => slotsOf(base) + at),
-    }
-    if (
-      base.source.count + made.written.length - sorted.filter(({ place }) => place.isThere).length !==
-      countOf(base, changes)
-    )
-      throw new Error(`the changes of ${base.name} don't belong to its version`)
-    edits.set(changes, made)
+    const made = editsIn(changed, last, keys, search)
+    edits.set(changed.changes, made)
     return made
   }
 
@@ -112,6 +86,43 @@ export function createPlaces() {
   }
 
   return { editsOf, valuesOf }
+}
+
+/** Sorts the last changes of each key by where they belong in the base. @param keys the places of all of them */
+function editsIn(
+  { base, changes }: Changed,
+  last: readonly { readonly change: LoadedChange; readonly at: number }[],
+  keys: ReadonlyMap<string, Place>,
+  search: ReturnType<typeof keySearch>,
+): Edits {
+  const sorted = last
+    .map(({ change, at }) => ({
+      change,
+      at,
+      place: keys.get(change.key) as Place,
+      sortKeys: sortKeys(base, change.values),
+    }))
+    // A record that was added and deleted again changes nothing.
+    .filter(({ change, place }) => change.json !== null || place.isThere)
+    .sort(
+      (one, other) =>
+        one.place.at - other.place.at ||
+        Number(one.place.isThere) - Number(other.place.isThere) ||
+        search.compareKeys(one.sortKeys, other.sortKeys),
+    )
+  const written = sorted.filter(({ change }) => change.json !== null)
+  let next = 0
+  const made: Edits = {
+    edits: sorted.map(({ change, place }) => ({ ...place, written: change.json === null ? -1 : next++ })),
+    written: written.map(({ change }) => change),
+    slots: written.map(({ at }) => slotsOf(base) + at),
+  }
+  if (
+    base.source.count + made.written.length - sorted.filter(({ place }) => place.isThere).length !==
+    countOf(base, changes)
+  )
+    throw new Error(`the changes of ${base.name} don't belong to its version`)
+  return made
 }
 
 const countOf = ({ source }: RecordEntity, changes: Changed['changes']): number =>

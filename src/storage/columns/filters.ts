@@ -88,21 +88,8 @@ export function createFilters(facts: Facts): Filters {
         const selection = await turn.work.call('sample', matching, entity.source.count, size, seed)
         return { kind: 'records', selection }
       }
-      case 'value': {
-        const known = task.facts[node.facts]
-        if (!known || known.values || !isPacked(known.column)) return node
-        const { ref, column } = known
-        const sought = soughtIn(node.condition)
-        facts.note(entity, { ref, lookups: sought.length })
-        if (task.records && known.postings) return node
-        const order = orderIn(typeOf(entity, ref))
-        const keys = sought.map(one => order.key(constantValue(one)))
-        const postings = known.postings && ArrayBuffer.isView(known.postings) ? known.postings : null
-        const given = postings ?? (await turn.work.call('postings', column, entity.source.count))
-        const all = slots && !(slots instanceof Uint32Array) ? await turn.work.call('allSlots', slots) : slots
-        const among = { column, postings: given, slots: all }
-        return { ...node, places: await turn.work.search(entity, indexOf(entity, ref), keys, among) }
-      }
+      case 'value':
+        return placed(facts, turn, entity, node, task, slots)
       default:
         return node
     }
@@ -130,18 +117,8 @@ export function createFilters(facts: Facts): Filters {
       const slots = facts.peekSlots(entity)
       if (slots === undefined) return undefined
       const records = facts.records(entity, slots)
-      const found: FilterTask['facts'][number][] = []
-      let reads = 0
-      for (const need of needs.all) {
-        const known = facts.peek(entity, need)
-        const isInMemory = known?.values && !('path' in known.values)
-        if (known && !isInMemory) facts.note(entity, need)
-        if (!isInMemory) reads += need.lookups
-        if (reads > quickReads) return undefined
-        if (!known || known.type === 'json' || !(known.values || (known.postings && records)))
-          return undefined
-        found.push({ ...known, ref: need.ref })
-      }
+      const found = factsAtHand(facts, entity, needs, records !== null)
+      if (!found) return undefined
       const { count } = entity.source
       const sought = prepare({ count, facts: found, where: node, records }, never)
       if (costOf(sought, count) > quickCost) {
@@ -157,6 +134,51 @@ export function createFilters(facts: Facts): Filters {
 
     find,
   }
+}
+
+/** Looks the values up here, unless the task does it. */
+async function placed(
+  facts: Facts,
+  turn: Turn,
+  entity: RecordEntity,
+  node: Extract<OpenNode, { readonly kind: 'value' }>,
+  task: Pick<FilterTask, 'facts' | 'records'>,
+  slots: GivenSlots | null,
+): Promise<TaskNode> {
+  const known = task.facts[node.facts]
+  if (!known || known.values || !isPacked(known.column)) return node
+  const { ref, column } = known
+  const sought = soughtIn(node.condition)
+  facts.note(entity, { ref, lookups: sought.length })
+  if (task.records && known.postings) return node
+  const order = orderIn(typeOf(entity, ref))
+  const keys = sought.map(one => order.key(constantValue(one)))
+  const postings = known.postings && ArrayBuffer.isView(known.postings) ? known.postings : null
+  const given = postings ?? (await turn.work.call('postings', column, entity.source.count))
+  const all = slots && !(slots instanceof Uint32Array) ? await turn.work.call('allSlots', slots) : slots
+  const among = { column, postings: given, slots: all }
+  return { ...node, places: await turn.work.search(entity, indexOf(entity, ref), keys, among) }
+}
+
+/** @returns undefined unless all are at hand, and few values have to be looked up elsewhere than in memory */
+function factsAtHand(
+  facts: Facts,
+  entity: RecordEntity,
+  needs: Needs,
+  hasRecords: boolean,
+): FilterTask['facts'] | undefined {
+  const found: FilterTask['facts'][number][] = []
+  let reads = 0
+  for (const need of needs.all) {
+    const known = facts.peek(entity, need)
+    const isInMemory = known?.values && !('path' in known.values)
+    if (known && !isInMemory) facts.note(entity, need)
+    if (!isInMemory) reads += need.lookups
+    if (reads > quickReads) return undefined
+    if (!known || known.type === 'json' || !(known.values || (known.postings && hasRecords))) return undefined
+    found.push({ ...known, ref: need.ref })
+  }
+  return found
 }
 
 const never = () => {}

@@ -99,17 +99,7 @@ export function createSharedSnapshot(
       }
       return current
     },
-    db: {
-      ...connection,
-      get: (sql, ...values) => {
-        check()
-        return connection.get(sql, ...values)
-      },
-      all: (sql, ...values) => {
-        check()
-        return connection.all(sql, ...values)
-      },
-    },
+    db: checkedBefore(connection, check),
     close: () => {
       end()
       isClosed = true
@@ -119,6 +109,18 @@ export function createSharedSnapshot(
     },
   }
 }
+
+const checkedBefore = (connection: Database, check: () => void): Database => ({
+  ...connection,
+  get: (sql, ...values) => {
+    check()
+    return connection.get(sql, ...values)
+  },
+  all: (sql, ...values) => {
+    check()
+    return connection.all(sql, ...values)
+  },
+})
 
 /**
  * @returns a function that gives the audiences that admit a viewer (docs/decisions/0011), including new ones

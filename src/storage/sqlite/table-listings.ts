@@ -28,27 +28,7 @@ interface Parts {
  * fast as the client reads.
  */
 export function createTableListings({ store, db, readerThreads, listings }: Parts) {
-  /** Results of `hasToSort`, by the order, and by the entity and its visible rows. */
-  const sorting = new WeakMap<Page['order'], Map<string, boolean>>()
-
-  function hasToSort({ entity, page }: Plan, kind: string, { scan, audiences }: TablePlan): boolean {
-    if (page.order.length === 0) return false
-    const known = sorting.get(page.order) ?? new Map<string, boolean>()
-    sorting.set(page.order, known)
-    const isMerged = audiences > 1
-    const key = `${entity.name} ${kind} ${isMerged}`
-    // Merged rows are sorted anyway, but they are few.
-    const found = known.get(key) ?? sorts(scan.page) > Number(isMerged)
-    known.set(key, found)
-    return found
-  }
-
-  // https://sqlite.org/eqp.html: "USE TEMP B-TREE FOR ORDER BY", or for its last terms.
-  const sorts = ({ sql, values }: Statement) =>
-    db
-      .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
-      .filter(({ detail }) => /^USE TEMP B-TREE/.test(detail)).length
-
+  const hasToSort = createSorting(db)
   const kindOf = ({ entity: { source } }: Plan, visible: Visible) =>
     source.kind === 'table' ? visible(source).kind : source.kind
 
@@ -108,4 +88,28 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
     }
   }
   return { list, explain: explainPlan }
+}
+
+/** @returns a function that tells if rows are sorted after they were read, as no index has their order */
+function createSorting(db: Database) {
+  /** Results of `hasToSort`, by the order, and by the entity and its visible rows. */
+  const sorting = new WeakMap<Page['order'], Map<string, boolean>>()
+
+  // https://sqlite.org/eqp.html: "USE TEMP B-TREE FOR ORDER BY", or for its last terms.
+  const sorts = ({ sql, values }: Statement) =>
+    db
+      .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
+      .filter(({ detail }) => /^USE TEMP B-TREE/.test(detail)).length
+
+  return ({ entity, page }: Plan, kind: string, { scan, audiences }: TablePlan): boolean => {
+    if (page.order.length === 0) return false
+    const known = sorting.get(page.order) ?? new Map<string, boolean>()
+    sorting.set(page.order, known)
+    const isMerged = audiences > 1
+    const key = `${entity.name} ${kind} ${isMerged}`
+    // Merged rows are sorted anyway, but they are few.
+    const found = known.get(key) ?? sorts(scan.page) > Number(isMerged)
+    known.set(key, found)
+    return found
+  }
 }

@@ -40,6 +40,35 @@ interface Parts {
   readonly requireTrail: () => void
 }
 
+function run(db: Database, bases: Bases, name: WriteCall[0], args: readonly unknown[]): unknown {
+  bases.requireFor(name, args)
+  if (isOfPart(name)) {
+    const [part = '', method = ''] = name.split('.')
+    return perform(db, statementsNamed('changes', part, method)(...args))
+  }
+  return (changes[name] as (...args: readonly unknown[]) => unknown)(db, ...args)
+}
+
+function stillHolds(bases: Bases, reply: WriteReply, [name, args]: WriteCall): WriteReply {
+  if (!('result' in reply)) return reply
+  try {
+    bases.requireFor(name, args)
+    return reply
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return { unavailable: error.message }
+    throw error
+  }
+}
+
+/** The reply to a call that has failed. */
+function replyTo(error: unknown): WriteReply {
+  if (error instanceof TakenBack) return { result: error.result }
+  if (error instanceof RightsChanged) return { refused: 'rights' }
+  if (error instanceof UnknownReader) return { unknown: error.message }
+  if (error instanceof StoreUnavailable) return { unavailable: error.message }
+  return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+}
+
 const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
   let waiting: Waiting[] = []
   /** The number of the last event that is on disk. */
@@ -64,7 +93,7 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
       requireTrail()
       const calls = all.flatMap(one => one.calls)
       // A change isn't acknowledged if its file was removed or replaced meanwhile, or its base can't be read.
-      const replies = commit(calls).map((reply, at) => stillHolds(reply, calls[at] as WriteCall))
+      const replies = commit(calls).map((reply, at) => stillHolds(bases, reply, calls[at] as WriteCall))
       requireFiles()
       requireNewest()
       let at = 0
@@ -83,41 +112,17 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
       return calls.map(([name, args]) => {
         db.exec('SAVEPOINT call')
         try {
-          const result = run(name, args)
+          const result = run(db, bases, name, args)
           db.exec('RELEASE call')
           return { result }
         } catch (error) {
           // A full disk may have rolled back the transaction. Then this throws too, and every call fails.
           db.exec('ROLLBACK TO call; RELEASE call')
           forgetEnd(db)
-          if (error instanceof TakenBack) return { result: error.result }
-          if (error instanceof RightsChanged) return { refused: 'rights' }
-          if (error instanceof UnknownReader) return { unknown: error.message }
-          if (error instanceof StoreUnavailable) return { unavailable: error.message }
-          return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+          return replyTo(error)
         }
       })
     })
-
-  function run(name: WriteCall[0], args: readonly unknown[]): unknown {
-    bases.requireFor(name, args)
-    if (isOfPart(name)) {
-      const [part = '', method = ''] = name.split('.')
-      return perform(db, statementsNamed('changes', part, method)(...args))
-    }
-    return (changes[name] as (...args: readonly unknown[]) => unknown)(db, ...args)
-  }
-
-  function stillHolds(reply: WriteReply, [name, args]: WriteCall): WriteReply {
-    if (!('result' in reply)) return reply
-    try {
-      bases.requireFor(name, args)
-      return reply
-    } catch (error) {
-      if (error instanceof StoreUnavailable) return { unavailable: error.message }
-      throw error
-    }
-  }
 
   return {
     /** Waits for changes that other event loops have sent, so that they share the commit. */
