@@ -45,20 +45,7 @@ export interface LookAgain {
 /** Maximum number of times that a handler runs if the caller's rights change while it runs. */
 const attempts = 3
 
-/**
- * Looks callers up again. The caller is identified from the head of a request; the body may arrive much
- * later, and meanwhile the session may have ended, or a right may have been taken away. So the caller is
- * looked up again when the body is complete (T12, docs/decisions/0056), and once more in the transaction of
- * each change (the step `rights`).
- */
-export function createLookAgain({
-  accessTokens,
-  config,
-  people,
-  sessions,
-  clock,
-  specialGroups,
-}: Parts): LookAgain {
+function createLookUp({ accessTokens, config, people, sessions, specialGroups }: Parts) {
   /** True if nothing about the caller has changed. Requests of the same turn of the event loop share the look-up. */
   async function isAsBefore(caller: Caller): Promise<boolean> {
     if (caller.kind === 'anonymous') return caller.specialGroups.length === 0
@@ -76,8 +63,6 @@ export function createLookAgain({
       sessions.allowed(),
       caller.kind === 'acting' ? { session: caller.actor } : { session: caller.session, lacks: caller.lacks },
     )
-
-  const hasExpired = (caller: Caller) => caller.kind !== 'anonymous' && clock.afterLookUp() >= caller.ends
 
   /** Looks the caller up in the store, without the token. */
   async function current(request: FastifyRequest): Promise<Caller> {
@@ -113,6 +98,20 @@ export function createLookAgain({
       return isLetIn(one) ? one : nobody
     }
   }
+
+  return { isAsBefore, current }
+}
+
+/**
+ * Looks callers up again. The caller is identified from the head of a request; the body may arrive much
+ * later, and meanwhile the session may have ended, or a right may have been taken away. So the caller is
+ * looked up again when the body is complete (T12, docs/decisions/0056), and once more in the transaction of
+ * each change (the step `rights`).
+ */
+export function createLookAgain(parts: Parts): LookAgain {
+  const { clock, specialGroups } = parts
+  const { isAsBefore, current } = createLookUp(parts)
+  const hasExpired = (caller: Caller) => caller.kind !== 'anonymous' && clock.afterLookUp() >= caller.ends
 
   async function bringUpToDate(request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<void> {
     request.caller = caller

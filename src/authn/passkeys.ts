@@ -108,11 +108,8 @@ export const credentialIn = (given: unknown): string | undefined =>
     ? given.id
     : undefined
 
-export function createPasskeys({ clock, config, keyring, tickets }: Parts): Passkeys {
-  const { hostname, origin, protocol } = new URL(config.baseUrl)
-  const rp = { id: hostname, name: config.look.name }
-
-  // A challenge says when it ends and is signed for its purpose, so that the store has only those that were used.
+/** A challenge says when it ends and is signed for its purpose, so that the store has only those that were used. */
+function createChallenges({ clock, keyring }: Pick<Parts, 'clock' | 'keyring'>) {
   function macOf(secret: Uint8Array, purpose: string, whose: Challenged | null, start: Buffer) {
     const { uuid, begun, key } = whose ?? { uuid: '', begun: 0, key: new Uint8Array() }
     const holder = Buffer.concat([Buffer.from(`${purpose}/${uuid}/${begun}/`), key])
@@ -139,17 +136,25 @@ export function createPasskeys({ clock, config, keyring, tickets }: Parts): Pass
       )
     )
   }
+  return { challengeFor, isChallenge }
+}
 
-  const allowed = (known: readonly StoredFactor[]) =>
-    known.flatMap(({ credential }) => (credential === null ? [] : [{ id: credential, type: 'public-key' }]))
+const allowed = (known: readonly StoredFactor[]) =>
+  known.flatMap(({ credential }) => (credential === null ? [] : [{ id: credential, type: 'public-key' }]))
+
+/** @throws Error if a page of another origin framed the one that asked (WebAuthn Level 3, §7.1 and §7.2) */
+async function requireUnframed(clientData: string): Promise<void> {
+  const { decodeClientDataJSON } = await helpers()
+  const { crossOrigin, topOrigin } = decodeClientDataJSON(clientData)
+  if (crossOrigin || topOrigin !== undefined) throw new Error('the page was in a frame of another origin')
+}
+
+export function createPasskeys(parts: Parts): Passkeys {
+  const { config, tickets } = parts
+  const { challengeFor, isChallenge } = createChallenges(parts)
+  const { hostname, origin, protocol } = new URL(config.baseUrl)
+  const rp = { id: hostname, name: config.look.name }
   const expected = { expectedOrigin: origin, expectedRPID: hostname }
-
-  /** @throws Error if a page of another origin framed the one that asked (WebAuthn Level 3, §7.1 and §7.2) */
-  async function requireUnframed(clientData: string): Promise<void> {
-    const { decodeClientDataJSON } = await helpers()
-    const { crossOrigin, topOrigin } = decodeClientDataJSON(clientData)
-    if (crossOrigin || topOrigin !== undefined) throw new Error('the page was in a frame of another origin')
-  }
 
   return {
     arePossible:

@@ -37,15 +37,34 @@ interface Moving {
  * other place has is not copied again, so an interrupted move goes on when it is repeated.
  */
 export async function moveFiles(
-  { from, to, repository, remove }: Moving,
+  moving: Moving,
   progress: (share: number) => void = () => {},
   signal?: AbortSignal,
 ): Promise<MoveReport> {
+  const { from, to, repository, remove } = moving
   await from.require()
   for (const files of [from, to])
     if (!(await files.claim()))
       throw new OperatorError(`nothing was moved: ${files.place} belongs to another store`)
   await requireApart(from, to)
+  const { report, copied, copy, repair } = createCopying(moving)
+  await eachContent(
+    repository,
+    async content => {
+      report.contents++
+      const isMoved = (await to.holds(content)) ? !remove || (await repair(content)) : await copy(content)
+      if (isMoved && remove && (await from.remove(content.sha256))) report.removed++
+    },
+    progress,
+    signal,
+  )
+  if (!remove) return { ...report, copied }
+  const { setAside, deleted } = await from.sweep()
+  return { ...report, copied, unused: { setAside, deleted } }
+}
+
+/** Copies contents, and reports what it found. */
+function createCopying({ from, to, repository }: Moving) {
   const report = { contents: 0, removed: 0, missing: [] as Missing[], damaged: [] as Damage[] }
   const copied = { count: 0, bytes: 0 }
 
@@ -118,19 +137,7 @@ export async function moveFiles(
     return true
   }
 
-  await eachContent(
-    repository,
-    async content => {
-      report.contents++
-      const isMoved = (await to.holds(content)) ? !remove || (await repair(content)) : await copy(content)
-      if (isMoved && remove && (await from.remove(content.sha256))) report.removed++
-    },
-    progress,
-    signal,
-  )
-  if (!remove) return { ...report, copied }
-  const { setAside, deleted } = await from.sweep()
-  return { ...report, copied, unused: { setAside, deleted } }
+  return { report, copied, copy, repair }
 }
 
 /** Refuses places that are one: a content is put into one, and must not be in the other. @throws OperatorError */

@@ -55,23 +55,15 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
   const maxOfOne = Math.max(1, Math.floor(max / 2))
   const networks = new Map<string, Network>()
   const known = new Map<Socket, Connection>()
-  let refused = 0
+  const refuse = createRefusals(answer, measures)
   measures.max.set(max)
+  endIdleWhileStopping(server, known)
 
   function networkOf(socket: Socket): Network {
     const address = clientAddress(socket.remoteAddress ?? '')
     const isOfProxy = address !== null && isProxy(address)
     const name = isOfProxy ? 'proxies' : siteOf(address)
     return networks.get(name) ?? { name, isProxy: isOfProxy, all: new Set(), turns: new Set(), busy: 0 }
-  }
-
-  /** Returns the network that has the most connections; proxies come last. */
-  function largest(suits: (network: Network) => boolean): Network | undefined {
-    let found: Network | undefined
-    for (const one of networks.values())
-      if (suits(one) && (!found || found.isProxy || (!one.isProxy && one.all.size > found.all.size)))
-        found = one
-    return found
   }
 
   function close(connection: Connection | undefined): boolean {
@@ -87,9 +79,9 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
   function hasRoom(own: Network): boolean {
     if (!own.isProxy && own.all.size >= maxOfOne) return close(idleOf(own))
     if (known.size < max) return true
-    const idle = largest(hasIdle)
+    const idle = largest(networks, hasIdle)
     if (idle) return close(idleOf(idle))
-    const others = largest(one => !one.isProxy)
+    const others = largest(networks, one => !one.isProxy)
     const least = own.isProxy ? 0 : own.all.size + 1
     return others !== undefined && others.all.size > least && close([...others.all].at(-1))
   }
@@ -114,37 +106,6 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
     if (network.all.size === 0) networks.delete(network.name)
   }
 
-  function refuse(socket: Socket): void {
-    measures.refused.add()
-    socket.on('error', () => {})
-    if (refused >= maxRefused) {
-      socket.destroy()
-      return
-    }
-    refused++
-    const late = setTimeout(() => socket.destroy(), patienceWithRefused).unref()
-    socket.once('close', () => {
-      refused--
-      clearTimeout(late)
-    })
-    // An answer that comes before its request confuses clients.
-    socket.once('data', () => {
-      clearTimeout(late)
-      answer(Object.assign(new Error(tooManyConnections), { code: tooManyConnections }), socket)
-    })
-  }
-
-  // While the service stops, a connection on which no request is under way has a second for the rest of one: without a
-  // bound, half a header would hold the stop for as long as the grace is.
-  const closeIdle = server.closeIdleConnections.bind(server)
-  let late: number | undefined
-  server.closeIdleConnections = () => {
-    late ??= performance.now() + patienceWithRefused
-    closeIdle()
-    if (performance.now() < late) return
-    for (const { socket, requests } of known.values()) if (requests === 0) socket.destroy()
-  }
-
   const serve = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
@@ -165,6 +126,57 @@ export function boundConnections(server: Server, { max, isProxy, answer, measure
       const connection = known.get(socket)
       if (connection && --connection.requests === 0) connection.network.busy--
     },
+  }
+}
+
+/** Returns the network that has the most connections; proxies come last. */
+function largest(
+  networks: ReadonlyMap<string, Network>,
+  suits: (network: Network) => boolean,
+): Network | undefined {
+  let found: Network | undefined
+  for (const one of networks.values())
+    if (suits(one) && (!found || found.isProxy || (!one.isProxy && one.all.size > found.all.size)))
+      found = one
+  return found
+}
+
+/** @returns a function that refuses a connection */
+function createRefusals(answer: Parts['answer'], measures: ConnectionMeasures): (socket: Socket) => void {
+  let refused = 0
+  return socket => {
+    measures.refused.add()
+    socket.on('error', () => {})
+    if (refused >= maxRefused) {
+      socket.destroy()
+      return
+    }
+    refused++
+    const late = setTimeout(() => socket.destroy(), patienceWithRefused).unref()
+    socket.once('close', () => {
+      refused--
+      clearTimeout(late)
+    })
+    // An answer that comes before its request confuses clients.
+    socket.once('data', () => {
+      clearTimeout(late)
+      answer(Object.assign(new Error(tooManyConnections), { code: tooManyConnections }), socket)
+    })
+  }
+}
+
+/**
+ * While the service stops, a connection on which no request is under way has a second for the rest of one: without a
+ * bound, half a header would hold the stop for as long as the grace is.
+ */
+function endIdleWhileStopping(server: Server, known: ReadonlyMap<Socket, Connection>): void {
+  const closeIdle = server.closeIdleConnections.bind(server)
+  let late: number | undefined
+  server.closeIdleConnections = () => {
+    late ??= performance.now() + patienceWithRefused
+    closeIdle()
+    if (performance.now() < late) return
+    for (const { socket, requests } of known.values()) if (requests === 0) socket.destroy()
   }
 }
 

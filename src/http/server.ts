@@ -1,5 +1,12 @@
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import Fastify, {
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Config } from '../config/config.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { hideAccessTokens } from '../model/access-tokens.ts'
@@ -63,38 +70,10 @@ export function createServer({
   const headers = securityHeaders(config)
   const admit = createAdmission({ config, csrf, headers })
 
-  const patience = config.requestTimeout * 1000
-  const connectionsCheckingInterval = Math.ceil(patience * timeoutChecks)
-  const requestTimeout = patience - connectionsCheckingInterval
-
   const answerBare = answerClientErrors({ addresses, headers, requestTimeout: config.requestTimeout })
   const log = createLog(config.logLevel)
   const app = Fastify({
-    bodyLimit,
-    // Time in ms after which an idle connection is ended. A request that arrives too slowly gets its 408
-    // before that.
-    connectionTimeout: Math.max(config.listingPatience, patience),
-    requestTimeout,
-    http: {
-      maxHeaderSize: headerLimit,
-      // Node would answer a request without Host with an empty 400; ours says why.
-      requireHostHeader: false,
-      // Node compares the next one with its own default, 300 s, unless both are here.
-      requestTimeout,
-      // Node swaps the two if this one is longer, as its default is, and the body would get that time.
-      headersTimeout: requestTimeout,
-      connectionsCheckingInterval,
-    },
-    forceCloseConnections: 'idle',
-    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
-    rewriteUrl: request => withoutPrefix(config.basePath, request.url ?? '/'),
-    routerOptions: {
-      querystringParser: text => ({ ...parseQuery(text) }),
-      ignoreTrailingSlash: true,
-      maxParamLength: headerLimit,
-    },
-    // No route has a schema. The framework's own compilers would take 3 MB of each worker.
-    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
+    ...bounded(config),
     // The framework would log whole addresses; the hook below logs the path.
     logController: new LogController({ disableRequestLogging: true }),
     clientErrorHandler: answerBare,
@@ -145,12 +124,52 @@ export function createServer({
     next()
   })
 
+  takeBodies(app)
+  app.setErrorHandler(answer)
+  return app
+}
+
+/** The bounds of requests, and how their addresses are read. */
+function bounded(config: Config): FastifyHttpOptions<Server> {
+  const patience = config.requestTimeout * 1000
+  const connectionsCheckingInterval = Math.ceil(patience * timeoutChecks)
+  const requestTimeout = patience - connectionsCheckingInterval
+  return {
+    bodyLimit,
+    // Time in ms after which an idle connection is ended. A request that arrives too slowly gets its 408
+    // before that.
+    connectionTimeout: Math.max(config.listingPatience, patience),
+    requestTimeout,
+    http: {
+      maxHeaderSize: headerLimit,
+      // Node would answer a request without Host with an empty 400; ours says why.
+      requireHostHeader: false,
+      // Node compares the next one with its own default, 300 s, unless both are here.
+      requestTimeout,
+      // Node swaps the two if this one is longer, as its default is, and the body would get that time.
+      headersTimeout: requestTimeout,
+      connectionsCheckingInterval,
+    },
+    forceCloseConnections: 'idle',
+    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
+    rewriteUrl: request => withoutPrefix(config.basePath, request.url ?? '/'),
+    routerOptions: {
+      querystringParser: text => ({ ...parseQuery(text) }),
+      ignoreTrailingSlash: true,
+      maxParamLength: headerLimit,
+    },
+    // No route has a schema. The framework's own compilers would take 3 MB of each worker.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
+  }
+}
+
+/** Bodies stay bytes; each handler that reads one checks its media type. */
+function takeBodies(app: FastifyInstance): void {
   app.addHook('onRoute', route => {
     const { access } = route.config ?? {}
     const limit = access && takenBody(access)?.limit
     if (typeof limit === 'number') route.bodyLimit = limit
   })
-  // Bodies stay bytes; each handler that reads one checks its media type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     ['application/x-www-form-urlencoded', 'application/json', 'application/json-patch+json'],
@@ -162,9 +181,6 @@ export function createServer({
       ? done(null, body)
       : done(new Problem('unsupported-media-type', 'This service reads no bodies of this Content-Type.')),
   )
-
-  app.setErrorHandler(answer)
-  return app
 }
 
 declare module 'fastify' {

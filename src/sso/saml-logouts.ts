@@ -65,7 +65,7 @@ interface Ended {
 
 /** SAML's single logout: requests that a provider sends through a browser (SAML Profiles §4.4). */
 export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
-  const { config, providers, identities, messages, tickets } = parts
+  const { config } = parts
   const url = '/sso/saml/logout'
   const marks = { isPage: true, isProviderMessage: true } as const
 
@@ -115,10 +115,10 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   ): Promise<FastifyReply> {
     let name = 'unknown'
     try {
-      const received = await receive(request, await understood(read()))
+      const received = await receive(parts, request, await understood(read()))
       const [{ provider, idp }] = received.known
       name = provider.config.id
-      const { status, why } = await end(request, received)
+      const { status, why } = await end(parts, request, received)
       if (why !== null) noteRefusal(request.log, name, `logout: ${why}`)
       const isSigned = !(received.request instanceof Refused)
       const answer = await provider.protocol.answerLogout({ ...received, isSigned }, status, idp)
@@ -137,51 +137,56 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       throw logoutRefusalOf(error, name, request.log, config.defaultRedirectUrl)
     }
   }
+}
 
-  /** @throws Refused if there is no known provider to answer; Overloaded */
-  async function receive(request: FastifyRequest, message: LogoutMessage): Promise<Received> {
-    const client = clientOf(request)
-    const { issuer, id } = await messages.inTurn(client, reader => reader.head(message.xml, bounds.logout))
-    // Looked up between two turns in the queue: a metadata query server may take its time.
-    const [first, ...more] = issuer === null ? [] : await knownAs(issuer, client)
-    if (!first) throw new Refused('its issuer is not a configured provider')
-    const read = await messages.inTurn(client, reader => readBySigners(message, [first, ...more], reader))
-    return { message, id, ...read }
-  }
+/** @throws Refused if there is no known provider to answer; Overloaded */
+async function receive(parts: Parts, request: FastifyRequest, message: LogoutMessage): Promise<Received> {
+  const { messages, providers } = parts
+  const client = clientOf(request)
+  const { issuer, id } = await messages.inTurn(client, reader => reader.head(message.xml, bounds.logout))
+  // Looked up between two turns in the queue: a metadata query server may take its time.
+  const [first, ...more] = issuer === null ? [] : await knownAs(providers, issuer, client)
+  if (!first) throw new Refused('its issuer is not a configured provider')
+  const read = await messages.inTurn(client, reader => readBySigners(message, [first, ...more], reader))
+  return { message, id, ...read }
+}
 
-  async function end(request: FastifyRequest, { known, request: asked }: Received): Promise<Ended> {
-    if (asked instanceof Refused) return { status: 'RequestDenied', why: asked.message }
-    const { id, content } = asked
-    if ('refused' in content) return { status: content.status, why: content.refused }
-    if (!(await tickets.isFirst('logout-request', `${known[0].provider.config.id}/${id}`, usedFor)))
-      return { status: 'RequestDenied', why: 'it was already used' }
-    let ended = 0
-    for (const { provider, idp } of known)
-      ended += await identities.endAtProvider(
-        {
-          provider: provider.config.id,
-          name: sessionNameAt(provider.config, idp.entityId, content.name),
-          sid: null,
-        },
-        providerLogoutEvent(request, provider.config),
-      )
-    return ended > 0
-      ? { status: 'Success', why: null }
-      : { status: 'UnknownPrincipal', why: 'nobody has a session here under that NameID' }
-  }
-
-  /** Lists the providers that the issuer stands for, without those whose metadata can't be read now. */
-  async function knownAs(issuer: string, client: Client): Promise<Known[]> {
-    const found = await Promise.all(
-      providers.map(async provider => {
-        const idp = await provider.metadata.lookUp(issuer, client).catch((error: unknown) => {
-          if (error instanceof Overloaded) throw error
-        })
-        return idp && { provider, idp }
-      }),
+async function end(
+  parts: Parts,
+  request: FastifyRequest,
+  { known, request: asked }: Received,
+): Promise<Ended> {
+  if (asked instanceof Refused) return { status: 'RequestDenied', why: asked.message }
+  const { id, content } = asked
+  if ('refused' in content) return { status: content.status, why: content.refused }
+  if (!(await parts.tickets.isFirst('logout-request', `${known[0].provider.config.id}/${id}`, usedFor)))
+    return { status: 'RequestDenied', why: 'it was already used' }
+  let ended = 0
+  for (const { provider, idp } of known)
+    ended += await parts.identities.endAtProvider(
+      {
+        provider: provider.config.id,
+        name: sessionNameAt(provider.config, idp.entityId, content.name),
+        sid: null,
+      },
+      providerLogoutEvent(request, provider.config),
     )
-    return found.filter(one => one !== undefined)
-  }
+  return ended > 0
+    ? { status: 'Success', why: null }
+    : { status: 'UnknownPrincipal', why: 'nobody has a session here under that NameID' }
+}
+
+/** Lists the providers that the issuer stands for, without those whose metadata can't be read now. */
+async function knownAs(providers: Parts['providers'], issuer: string, client: Client): Promise<Known[]> {
+  const found = await Promise.all(
+    providers.map(async provider => {
+      const idp = await provider.metadata.lookUp(issuer, client).catch((error: unknown) => {
+        if (error instanceof Overloaded) throw error
+      })
+      return idp && { provider, idp }
+    }),
+  )
+  return found.filter(one => one !== undefined)
 }
 
 /**

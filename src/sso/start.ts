@@ -40,30 +40,9 @@ const placeholderSent =
 
 /** `GET /api/authn/<scheme>`: the `location` of WWW-Authenticate, where single sign-on begins (X1). */
 export function startRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, pendingLogins, config, lastProvider, logins, providers, realm, redirects } = parts
+  const { addresses, pendingLogins, config, lastProvider, providers, realm, redirects } = parts
 
-  // A request from elsewhere with headers that only a proxy should send is an attack, or shows a hole in the
-  // proxy's configuration.
-  const proxies = providers.filter(provider => provider.kind === 'proxy')
-  if (proxies.length > 0)
-    app.addHook('onRequest', async request => {
-      if (proxies.some(({ protocol }) => protocol.isTrusted(request))) return
-      for (const { config, protocol } of proxies)
-        if (protocol.hasAttributes(request)) {
-          const clientIp = clientAddress(request.ip)
-          const about = {
-            provider: config.id,
-            ...(protocol.hasPlaceholder(request) && { why: placeholderSent }),
-          }
-          noteOnce(
-            request.log,
-            'attributes that did not come from the trusted proxy are ignored',
-            { ...about, clientIp, from: request.raw.socket.remoteAddress },
-            { ...about, network: siteOf(clientIp) },
-          )
-        }
-    })
-
+  noteForgedAttributes(app, providers)
   for (const scheme of new Set(providers.map(provider => provider.config.scheme))) {
     const ofScheme = providers.filter(provider => provider.config.scheme === scheme)
     routesOf(app).get(
@@ -79,9 +58,9 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
           ? ofScheme.find(one => one.config.id === last && mayBeAskedSilently(one))
           : undefined
         const provider = silent ?? chosen(ofScheme, given.provider)
-        if (!provider) return discovery(reply, scheme, ofScheme, redirectUrl)
+        if (!provider) return discovery(parts, reply, scheme, ofScheme, redirectUrl)
         if (provider.kind === 'proxy')
-          return fromProxy(provider, redirectUrl, given.returned !== undefined, request, reply)
+          return fromProxy(parts, provider, redirectUrl, given.returned !== undefined, request, reply)
         const federation = federationOf(provider.config)
         if (!federation && given.entityID !== undefined)
           throw badParameter('entityID', given.entityID, `${provider.config.id} is not a federation.`)
@@ -129,43 +108,76 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
 
   const refusal = (error: unknown, { config }: Provider, redirectUrl: string, request: FastifyRequest) =>
     refusalOf(error, config, addresses.waysOn(config.scheme, redirectUrl), request.log)
+}
 
-  /** The page for choosing among several providers: a list of links, which work without scripts. */
-  function discovery(reply: FastifyReply, scheme: string, from: readonly Provider[], redirectUrl: string) {
-    const link = ({ config: { id } }: Provider) => `${addresses.start(scheme, redirectUrl)}&provider=${id}`
-    const choices = from.map(
-      one => `<li><a class="choice" href="${escapeHtml(link(one))}">${escapeHtml(one.config.name)}</a></li>`,
-    )
-    return sendPage(
-      reply,
-      `Log in to ${realm}`,
-      `<p>Where do you have an account?</p><ul>${choices.join('')}</ul>`,
-    )
-  }
+/**
+ * A request from elsewhere with headers that only a proxy should send is an attack, or shows a hole in the
+ * proxy's configuration.
+ */
+function noteForgedAttributes(app: FastifyInstance, providers: readonly Provider[]): void {
+  const proxies = providers.filter(provider => provider.kind === 'proxy')
+  if (proxies.length > 0)
+    app.addHook('onRequest', async request => {
+      if (proxies.some(({ protocol }) => protocol.isTrusted(request))) return
+      for (const { config, protocol } of proxies)
+        if (protocol.hasAttributes(request)) {
+          const clientIp = clientAddress(request.ip)
+          const about = {
+            provider: config.id,
+            ...(protocol.hasPlaceholder(request) && { why: placeholderSent }),
+          }
+          noteOnce(
+            request.log,
+            'attributes that did not come from the trusted proxy are ignored',
+            { ...about, clientIp, from: request.raw.socket.remoteAddress },
+            { ...about, network: siteOf(clientIp) },
+          )
+        }
+    })
+}
 
-  async function fromProxy(
-    { config, protocol }: ProxyProvider,
-    redirectUrl: string,
-    returned: boolean,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
-    let why = protocol.isTrusted(request)
-      ? `the proxy sent no user: the header ${config.attributes.subject} is missing or empty`
-      : 'the request did not come from the proxy, or came without its secret'
-    try {
-      const vouched = protocol.vouchedBy(request)
-      if (vouched) return await logins.admit(vouched, redirectUrl, request, reply)
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      why = error.message
-    }
-    if (config.loginUrl !== undefined && !returned) {
-      const target = `${addresses.start(config.scheme, redirectUrl)}&provider=${config.id}&returned=1`
-      return reply.redirect(config.loginUrl.replaceAll('{target}', encodeURIComponent(target)), 303)
-    }
-    throw refusalOf(new Refused(why), config, addresses.waysOn(config.scheme, redirectUrl), request.log)
+/** The page for choosing among several providers: a list of links, which work without scripts. */
+function discovery(
+  { addresses, realm }: Parts,
+  reply: FastifyReply,
+  scheme: string,
+  from: readonly Provider[],
+  redirectUrl: string,
+) {
+  const link = ({ config: { id } }: Provider) => `${addresses.start(scheme, redirectUrl)}&provider=${id}`
+  const choices = from.map(
+    one => `<li><a class="choice" href="${escapeHtml(link(one))}">${escapeHtml(one.config.name)}</a></li>`,
+  )
+  return sendPage(
+    reply,
+    `Log in to ${realm}`,
+    `<p>Where do you have an account?</p><ul>${choices.join('')}</ul>`,
+  )
+}
+
+async function fromProxy(
+  { addresses, logins }: Parts,
+  { config, protocol }: ProxyProvider,
+  redirectUrl: string,
+  returned: boolean,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  let why = protocol.isTrusted(request)
+    ? `the proxy sent no user: the header ${config.attributes.subject} is missing or empty`
+    : 'the request did not come from the proxy, or came without its secret'
+  try {
+    const vouched = protocol.vouchedBy(request)
+    if (vouched) return await logins.admit(vouched, redirectUrl, request, reply)
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    why = error.message
   }
+  if (config.loginUrl !== undefined && !returned) {
+    const target = `${addresses.start(config.scheme, redirectUrl)}&provider=${config.id}&returned=1`
+    return reply.redirect(config.loginUrl.replaceAll('{target}', encodeURIComponent(target)), 303)
+  }
+  throw refusalOf(new Refused(why), config, addresses.waysOn(config.scheme, redirectUrl), request.log)
 }
 
 /**

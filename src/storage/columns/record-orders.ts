@@ -106,7 +106,7 @@ export function createRecordOrders(source: ChangedSource, cache: RecordCache): R
     const known = isByKey ? undefined : cache.peek<Uint32Array>(entity.source.version, name)
     if (known) return listOf(known)
     const end = isByKey && page.limit !== null ? page.offset + page.limit : undefined
-    const quick = quickly(entity, where, sort, end)
+    const quick = quickly({ facts, filters }, entity, where, sort, end)
     if (quick) return quick
     return isByKey
       ? source.inTurn(client, async work => {
@@ -130,54 +130,12 @@ export function createRecordOrders(source: ChangedSource, cache: RecordCache): R
         const selection = where && (await filters.find(turn, entity, where))
         const order: TaskOrder[] = []
         for (const [ref, descending] of sort?.refs ?? []) {
-          order.push({ column: await columnFor(turn, entity, ref), descending })
+          order.push({ column: await columnFor(facts, turn, entity, ref), descending })
         }
         return work.call('list', selection, entity.source.count, order, await facts.slots(turn, entity))
       })
       return listOf(slots)
     })
-
-  const columnFor = async (turn: Turn, entity: RecordEntity, by: ColumnRef | Relevance) =>
-    isRelevance(by)
-      ? relevanceOfAll(turn, entity, by, facts)
-      : (await facts.make(turn, entity, { ref: by, ...onlyRanks })).column
-
-  const peekColumn = (entity: RecordEntity, by: ColumnRef | Relevance) =>
-    isRelevance(by)
-      ? facts.peekKept<PackedColumn>(entity, nameOfRelevance(by))
-      : facts.peek(entity, { ref: by, ...onlyRanks })?.column
-
-  /**
-   * Lists a few records by facts at hand, which takes no longer than asking the thread.
-   * @param end of the page, if the first records are enough
-   */
-  function quickly(
-    entity: RecordEntity,
-    where: Condition,
-    sort: Sort | null,
-    end: number | undefined,
-  ): RecordList | undefined {
-    const { count } = entity.source
-    const slots = facts.peekSlots(entity)
-    const columns = (sort?.refs ?? []).map(
-      ([by, descending]) => [peekColumn(entity, by), descending] as const,
-    )
-    if (slots === undefined || columns.some(([column]) => column === undefined)) return undefined
-    const found = filters.quickly(entity, where, end)
-    if (!found || columns.length === 0)
-      return (
-        found && {
-          ...listOf(slots ? toSlots(found.numbers.slice(), slots) : found.numbers),
-          length: found.total,
-        }
-      )
-    const order = columns.flatMap(([column, descending]) =>
-      column ? { rankOf: openColumn(column, count).reader(found.numbers.length), descending } : [],
-    )
-    const sorted = sortFew(found.numbers, order)
-    if (slots) toSlots(sorted, slots)
-    return listOf(sorted)
-  }
 
   return {
     of: (plan, client) => {
@@ -185,10 +143,53 @@ export function createRecordOrders(source: ChangedSource, cache: RecordCache): R
       const sort = shape.kind === 'rows' ? sortOfRows(entity, shape) : sortOf(entity, page.order)
       return where === null ? ordered(entity, sort, client) : matching(plan, where, sort, client)
     },
-    few: (entity, where) => quickly(entity, where, null, undefined),
+    few: (entity, where) => quickly({ facts, filters }, entity, where, null, undefined),
     facts,
     filters,
   }
+}
+
+const columnFor = async (facts: Facts, turn: Turn, entity: RecordEntity, by: ColumnRef | Relevance) =>
+  isRelevance(by)
+    ? relevanceOfAll(turn, entity, by, facts)
+    : (await facts.make(turn, entity, { ref: by, ...onlyRanks })).column
+
+const peekColumn = (facts: Facts, entity: RecordEntity, by: ColumnRef | Relevance) =>
+  isRelevance(by)
+    ? facts.peekKept<PackedColumn>(entity, nameOfRelevance(by))
+    : facts.peek(entity, { ref: by, ...onlyRanks })?.column
+
+/**
+ * Lists a few records by facts at hand, which takes no longer than asking the thread.
+ * @param end of the page, if the first records are enough
+ */
+function quickly(
+  { facts, filters }: Pick<RecordOrders, 'facts' | 'filters'>,
+  entity: RecordEntity,
+  where: Condition,
+  sort: Sort | null,
+  end: number | undefined,
+): RecordList | undefined {
+  const { count } = entity.source
+  const slots = facts.peekSlots(entity)
+  const columns = (sort?.refs ?? []).map(
+    ([by, descending]) => [peekColumn(facts, entity, by), descending] as const,
+  )
+  if (slots === undefined || columns.some(([column]) => column === undefined)) return undefined
+  const found = filters.quickly(entity, where, end)
+  if (!found || columns.length === 0)
+    return (
+      found && {
+        ...listOf(slots ? toSlots(found.numbers.slice(), slots) : found.numbers),
+        length: found.total,
+      }
+    )
+  const order = columns.flatMap(([column, descending]) =>
+    column ? { rankOf: openColumn(column, count).reader(found.numbers.length), descending } : [],
+  )
+  const sorted = sortFew(found.numbers, order)
+  if (slots) toSlots(sorted, slots)
+  return listOf(sorted)
 }
 
 const isRelevance = (by: ColumnRef | Relevance): by is Relevance => 'words' in by

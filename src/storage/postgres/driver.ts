@@ -55,9 +55,7 @@ export interface Connection extends Queries {
   close(): Promise<void>
 }
 
-/**
- * A connection is replaced after this many seconds, because it accumulates statements for replaced versions.
- */
+/** A connection is replaced after this many seconds, because it accumulates statements for replaced versions. */
 const lifetime = 1_800
 
 /** The message of the driver when no connection of a pool became free in time. */
@@ -148,8 +146,7 @@ export interface Pool extends Queries {
   close(): Promise<void>
 }
 
-export function createPool(options: PoolOptions): Pool {
-  const servers = serversOf(options.url)
+function openPool(options: PoolOptions, servers: Servers) {
   const opened = new WeakMap<pg.ClientBase, Session>()
   /** A client of the server that is the current one when it is made. */
   class Client extends pg.Client {
@@ -176,13 +173,12 @@ export function createPool(options: PoolOptions): Pool {
   })
   // This event means that an idle connection was lost. The pool has already removed it.
   pool.on('error', ignore)
+  return { pool, sessionOf }
+}
 
-  function admit(): void {
-    if (pool.waitingCount >= options.queue)
-      throw new StoreUnavailable(
-        `all ${options.size} connections are in use and ${options.queue} requests are waiting`,
-      )
-  }
+export function createPool(options: PoolOptions): Pool {
+  const servers = serversOf(options.url)
+  const { pool, sessionOf } = openPool(options, servers)
 
   async function connected(): Promise<pg.PoolClient> {
     const server = servers.current()
@@ -205,7 +201,10 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    admit()
+    if (pool.waitingCount >= options.queue)
+      throw new StoreUnavailable(
+        `all ${options.size} connections are in use and ${options.queue} requests are waiting`,
+      )
     const client = await take()
     // The pool doesn't listen to a connection in use; without a listener, losing it would end the process.
     client.on('error', ignore)

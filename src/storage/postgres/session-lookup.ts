@@ -78,10 +78,8 @@ function newBatch(): Batch {
   return { uuids: new Set(), result, resolve, reject }
 }
 
-export function createSessionLookup({ connect, watch, refresh }: Parts): SessionLookup {
-  let nextBatch: Batch | undefined
-  let running: Promise<void> | undefined
-  let closed = false
+/** Looks stamps up on one connection, which is opened when it is needed. */
+function createLookUp({ connect, watch, refresh }: Parts) {
   let connection: Connection | undefined
   /** The id of the store that this node has opened. */
   let opened: string | undefined
@@ -138,6 +136,14 @@ export function createSessionLookup({ connect, watch, refresh }: Parts): Session
     return result
   }
 
+  return { lookUp, close: () => connection?.close() }
+}
+
+export function createSessionLookup(parts: Parts): SessionLookup {
+  const { lookUp, close } = createLookUp(parts)
+  let nextBatch: Batch | undefined
+  let running: Promise<void> | undefined
+  let closed = false
   /** The batch that formed during the last look-up: a function, because TypeScript narrows the variable. */
   const waiting = () => nextBatch
 
@@ -170,7 +176,7 @@ export function createSessionLookup({ connect, watch, refresh }: Parts): Session
     close: async () => {
       closed = true
       await running
-      await connection?.close()
+      await close()
     },
   }
 }

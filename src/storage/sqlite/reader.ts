@@ -105,15 +105,65 @@ function* recordsAt(db: Database, slots: Uint32Array, slotCount: number): Iterab
     }
 }
 
+/** Reads that leave nothing open. */
+const pageWork = {
+  /** Reads a whole short page. @returns null if it would read more rows than that */
+  page: (file: string, plan: TablePlan, separator: string, maxRows: number, stop: Stop) =>
+    inSnapshot(file, stop, db => {
+      const chosen = choose(db, plan)
+      return chosen.reads > maxRows ? null : pageOf(db, chosen, plan, separator)
+    }),
+
+  /** Runs a search of a part of the storage. */
+  find: (file: string, part: string, method: string, args: readonly unknown[], stop: Stop) =>
+    inSnapshot(file, stop, db => perform(db, statementsNamed('searches', part, method)(...args))),
+
+  explain: (file: string, plan: TablePlan, runs: boolean, stop: Stop) =>
+    inSnapshot(file, stop, db => explainPage(db, plan, runs)),
+}
+
+function createCursors() {
+  const cursors = new Map<number, Cursor>()
+  let nextCursor = 1
+
+  const handlers = {
+    /** @returns the number of the cursor, and the total if it was requested */
+    open(store: StoreFile, plan: TablePlan, format: RecordFormat, fields: readonly Field[], stop: Stop) {
+      const toPiece = (rows: string[]) => {
+        const json = rows.map(row => highlightRows(row, plan.highlights))
+        return format === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[format])
+      }
+      const opened = openCursor(store, plan, toPiece, stop)
+      const cursor = nextCursor++
+      cursors.set(cursor, opened)
+      return { cursor, total: opened.total }
+    },
+
+    /** @returns the next piece; null after the last one */
+    next(cursor: number, stop: Stop): Uint8Array | null {
+      const open = cursors.get(cursor)
+      if (!open) throw new Error('this cursor is closed')
+      return open.next(stop)
+    },
+
+    close(cursor: number): void {
+      cursors.get(cursor)?.close()
+      cursors.delete(cursor)
+    },
+  }
+  const closeAll = () => {
+    for (const cursor of [...cursors.keys()]) handlers.close(cursor)
+  }
+  return { handlers, closeAll }
+}
+
 /**
  * Handles the reads of one event loop. Its files and cursors are closed when the loop ends, even by a crash.
  */
 function createReader() {
   /** Files of records that listings are reading. They stay open even after a new version replaces theirs. */
   const openFiles = new Map<string, { db: Database; listings: number }>()
-
-  const cursors = new Map<number, Cursor>()
-  let nextCursor = 1
+  const cursors = createCursors()
 
   /** Uses the open file of a listing if there is one, even if a new version has replaced it. */
   function withFile<T>(file: string, work: (db: Database) => T): T {
@@ -128,6 +178,8 @@ function createReader() {
 
   const handlers = {
     ...recordWork,
+    ...pageWork,
+    ...cursors.handlers,
 
     acquire(file: string): void {
       const open = openFiles.get(file)
@@ -172,48 +224,10 @@ function createReader() {
           : recordsBetween(db, numbers[0], numbers[1], separator)
       return isAsStored ? json : recordWork.piece(new TextDecoder().decode(json), format, fields, columns)
     },
-
-    /** Reads a whole short page. @returns null if it would read more rows than that */
-    page: (file: string, plan: TablePlan, separator: string, maxRows: number, stop: Stop) =>
-      inSnapshot(file, stop, db => {
-        const chosen = choose(db, plan)
-        return chosen.reads > maxRows ? null : pageOf(db, chosen, plan, separator)
-      }),
-
-    /** Runs a search of a part of the storage. */
-    find: (file: string, part: string, method: string, args: readonly unknown[], stop: Stop) =>
-      inSnapshot(file, stop, db => perform(db, statementsNamed('searches', part, method)(...args))),
-
-    explain: (file: string, plan: TablePlan, runs: boolean, stop: Stop) =>
-      inSnapshot(file, stop, db => explainPage(db, plan, runs)),
-
-    /** @returns the number of the cursor, and the total if it was requested */
-    open(store: StoreFile, plan: TablePlan, format: RecordFormat, fields: readonly Field[], stop: Stop) {
-      const toPiece = (rows: string[]) => {
-        const json = rows.map(row => highlightRows(row, plan.highlights))
-        return format === 'csv' ? csvLines(json.join(','), fields) : joinPieces(json, separators[format])
-      }
-      const opened = openCursor(store, plan, toPiece, stop)
-      const cursor = nextCursor++
-      cursors.set(cursor, opened)
-      return { cursor, total: opened.total }
-    },
-
-    /** @returns the next piece; null after the last one */
-    next(cursor: number, stop: Stop): Uint8Array | null {
-      const open = cursors.get(cursor)
-      if (!open) throw new Error('this cursor is closed')
-      return open.next(stop)
-    },
-
-    close(cursor: number): void {
-      cursors.get(cursor)?.close()
-      cursors.delete(cursor)
-    },
   }
 
   function close(): void {
-    for (const cursor of [...cursors.keys()]) handlers.close(cursor)
+    cursors.closeAll()
     for (const { db } of openFiles.values()) db.close()
     openFiles.clear()
   }
