@@ -31,6 +31,12 @@ export function puppetDbServiceRoutes(
     config,
   }: Pick<Storage, 'entities' | 'ping'> & { readonly config: Pick<Config, 'queryBase'> },
 ): void {
+  metaRoutes(app, config)
+  statusRoutes(app, ping)
+  numberRoutes(app, entities)
+}
+
+function metaRoutes(app: FastifyInstance, config: Pick<Config, 'queryBase'>): void {
   const meta = `${config.queryBase.replace(/\/query\/v4$/, '')}/meta/v1`
   routesOf(app).get(`${meta}/version`, queried('showQueryVersion', reads('anybody', 'any')), async () => ({
     version: spoken,
@@ -50,7 +56,9 @@ export function puppetDbServiceRoutes(
   routesOf(app).get(`${meta}/server-time`, queried('showServerTime', reads('anybody', 'any')), async () => ({
     server_time: new Date(msNow()).toISOString(),
   }))
+}
 
+function statusRoutes(app: FastifyInstance, ping: Storage['ping']): void {
   const statusOf = async () => {
     const isUp = await Promise.resolve()
       .then(ping)
@@ -90,7 +98,9 @@ export function puppetDbServiceRoutes(
           .send(state)
       },
     )
+}
 
+function numberRoutes(app: FastifyInstance, entities: Storage['entities']): void {
   /** Counts the records of an entity; undefined if the caller may not list them. */
   async function count(request: FastifyRequest, name: string): Promise<number | undefined> {
     const all = await entities.all()

@@ -45,13 +45,9 @@ const maxKnown = 64
 const maxWritten = 2_000
 
 export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
-  const { seal, open } = sealedStates(keyring)
+  const { open, seal, sealOne, sealState } = createTexts(entities, keyring)
   const opened = new RecentlyUsed<string, readonly EntityState[]>(maxKnown)
-  const lists = new RecentlyUsed<string, List>(maxKnown)
-  /** Snapshots of one entity, which nearly all are, by its source; a new secret makes others. */
-  let sealed = new WeakMap<Entity['source'], string>()
-  let written = new RecentlyUsed<string, string>(maxWritten)
-  let sealedWith: Uint8Array | undefined
+  const listOf = createLists()
 
   function requireKept(text: string, from: string): void {
     if (time === 0) throw badParameter(from, text, `This service keeps no snapshots. Leave ${from} out.`)
@@ -95,19 +91,33 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
     return { ...known, entities: all, entity }
   }
 
-  /** Puts entities in place of others, in a list that stays the same object while these do. */
-  function listOf(now: Known['entities'], then: readonly RecordEntity[], text: string): Known['entities'] {
-    const before = lists.get(text)
-    const isSame =
-      before?.now === now &&
-      before.then.length === then.length &&
-      then.every((one, place) => one === before.then[place])
-    if (isSame) return before.all
-    const all = new Map([...now, ...then.map(one => [one.name, one] as const)])
-    lists.delete(text)
-    lists.add(text, { now, then, all })
-    return all
+  return {
+    read,
+    write: state => {
+      requireKept('', 'since')
+      return sealState(state)
+    },
+    at: (known, text) => (text === undefined ? known : at(known, text)),
+    of: (plan, text) => {
+      if (time === 0) return undefined
+      const all = entitiesOf(plan)
+      if (text !== undefined) requireNamed(all, read(text), text)
+      if (!all.every(isImported)) return undefined
+      const [entity, ...others] = all
+      if (entity && others.length === 0) return sealOne(entity)
+      const byName = all.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      return seal(byName.map(one => entities.state(one)))
+    },
   }
+}
+
+/** Writes and opens the texts of snapshots, and keeps those that are asked for again and again. */
+function createTexts(entities: Parts['entities'], keyring: Keyring) {
+  const { seal, open } = sealedStates(keyring)
+  /** Snapshots of one entity, which nearly all are, by its source; a new secret makes others. */
+  let sealed = new WeakMap<Entity['source'], string>()
+  let written = new RecentlyUsed<string, string>(maxWritten)
+  let sealedWith: Uint8Array | undefined
 
   function renew(): void {
     const [newest] = keyring()
@@ -126,30 +136,34 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
     return text
   }
 
-  return {
-    read,
-    write: state => {
-      requireKept('', 'since')
-      renew()
-      const name = `${state.entity} ${state.root} ${state.seq}`
-      const known = written.get(name)
-      if (known !== undefined) return known
-      const text = seal([state])
-      if (text === undefined) throw new Error(`the state of ${state.entity} is too long for a snapshot`)
-      written.add(name, text)
-      return text
-    },
-    at: (known, text) => (text === undefined ? known : at(known, text)),
-    of: (plan, text) => {
-      if (time === 0) return undefined
-      const all = entitiesOf(plan)
-      if (text !== undefined) requireNamed(all, read(text), text)
-      if (!all.every(isImported)) return undefined
-      const [entity, ...others] = all
-      if (entity && others.length === 0) return sealOne(entity)
-      const byName = all.toSorted((one, other) => (one.name < other.name ? -1 : 1))
-      return seal(byName.map(one => entities.state(one)))
-    },
+  function sealState(state: EntityState): string {
+    renew()
+    const name = `${state.entity} ${state.root} ${state.seq}`
+    const known = written.get(name)
+    if (known !== undefined) return known
+    const text = seal([state])
+    if (text === undefined) throw new Error(`the state of ${state.entity} is too long for a snapshot`)
+    written.add(name, text)
+    return text
+  }
+
+  return { open, seal, sealOne, sealState }
+}
+
+/** @returns a function that puts entities in place of others, in a list that stays the same object while these do */
+function createLists() {
+  const lists = new RecentlyUsed<string, List>(maxKnown)
+  return (now: Known['entities'], then: readonly RecordEntity[], text: string): Known['entities'] => {
+    const before = lists.get(text)
+    const isSame =
+      before?.now === now &&
+      before.then.length === then.length &&
+      then.every((one, place) => one === before.then[place])
+    if (isSame) return before.all
+    const all = new Map([...now, ...then.map(one => [one.name, one] as const)])
+    lists.delete(text)
+    lists.add(text, { now, then, all })
+    return all
   }
 }
 

@@ -77,112 +77,131 @@ export async function checkStep(
 ): Promise<readonly Reliance[]> {
   const { entity, entities: all } = known
   const records = new Map(writes.map(({ key, after }) => [key, after]))
-  const relies: Reliance[] = []
   const except = [...records.keys()]
+  const relies: Reliance[] = []
+  const step: Step = { entities, request, known, entity, writes, guesses, records, except, relies }
 
   for (const field of uniqueFields(entity)) {
     requireDifferent(entity, field, writes)
     const nameOf = keyOf(field)
     const wanted = changedValues(field, nameOf, writes)
-    for await (const [row, value] of rowsWith(entity, field, wanted)) {
+    for await (const [row, value] of rowsWith(step, entity, field, wanted)) {
       const other = keyValues(entity, row)
       const write = wanted.get(nameOf(value))?.write
       // Records of the step have other values from now on.
       if (write && !records.has(recordKey(entity, other)))
         throw new StepRefused(write, taken(entity, field, value, other))
     }
-    relyOn(entity, field, wanted)
+    relyOn(step, entity, field, wanted)
   }
-  for (const reference of referencesOf(entity, all)) await requireThere(reference)
-  for (const reference of referencesTo(entity, all)) await requireUnreferenced(reference)
+  for (const reference of referencesOf(entity, all)) await requireThere(step, reference)
+  for (const reference of referencesTo(entity, all)) await requireUnreferenced(step, reference)
   return relies
+}
 
-  /** Relies on it that no other record is written with one of these values. */
-  function relyOn(
-    { name, source: { version } }: RecordEntity,
-    field: Field,
-    wanted: Map<string, Wanted>,
-  ): void {
-    if (wanted.size === 0) return
-    const values = [...wanted.keys()]
-    const since = { kind: 'unwritten', field, values, ...(name === entity.name && { except }) } as const
-    relies.push({ entity: name, version, since })
+/** What is checked of a step, and what it is found to rely on. */
+interface Step {
+  readonly entities: Entities
+  readonly request: FastifyRequest
+  readonly known: KnownEntity
+  readonly entity: RecordEntity
+  readonly writes: readonly Write[]
+  readonly guesses: Guess[]
+  /** What the step makes of records, by their names. */
+  readonly records: ReadonlyMap<string, Write['after']>
+  readonly except: readonly string[]
+  readonly relies: Reliance[]
+}
+
+/** Relies on it that no other record is written with one of these values. */
+function relyOn(
+  { entity, except, relies }: Step,
+  { name, source: { version } }: RecordEntity,
+  field: Field,
+  wanted: Map<string, Wanted>,
+): void {
+  if (wanted.size === 0) return
+  const values = [...wanted.keys()]
+  const since = { kind: 'unwritten', field, values, ...(name === entity.name && { except }) } as const
+  relies.push({ entity: name, version, since })
+}
+
+/** Reads the rows of key and value of the records that have one of the values. */
+async function* rowsWith(
+  { entities, request }: Step,
+  of: RecordEntity,
+  field: Field,
+  wanted: Map<string, Wanted>,
+): AsyncIterable<readonly [row: Members, value: unknown]> {
+  const keys = [of.key].flat().flatMap(name => of.fields.find(one => one.name === name) ?? [])
+  const columns = [field, ...keys.filter(({ name }) => name !== field.name)]
+  const values = [...wanted.values()]
+  for (let from = 0; from < values.length; from += atATime) {
+    const constants = values.slice(from, from + atATime).map(one => constantOf(of, field, one))
+    const where = oneOf(refOf(field), constants, false)
+    for await (const row of rowsOf(entities, valuesPlan(of, columns, { where }), clientOf(request)))
+      yield [row, row[field.name]]
   }
+}
 
-  /** Reads the rows of key and value of the records that have one of the values. */
-  async function* rowsWith(
-    of: RecordEntity,
-    field: Field,
-    wanted: Map<string, Wanted>,
-  ): AsyncIterable<readonly [row: Members, value: unknown]> {
-    const keys = [of.key].flat().flatMap(name => of.fields.find(one => one.name === name) ?? [])
-    const columns = [field, ...keys.filter(({ name }) => name !== field.name)]
-    const values = [...wanted.values()]
-    for (let from = 0; from < values.length; from += atATime) {
-      const constants = values.slice(from, from + atATime).map(one => constantOf(of, field, one))
-      const where = oneOf(refOf(field), constants, false)
-      for await (const row of rowsOf(entities, valuesPlan(of, columns, { where }), clientOf(request)))
-        yield [row, row[field.name]]
+async function requireThere(step: Step, { field, to, key }: Reference): Promise<void> {
+  const { entity, guesses, known, records, relies, writes } = step
+  const nameOf = keyOf(key)
+  const wanted = changedValues(field, nameOf, writes)
+  const mayKnow = known.mayRead(to)
+  const missing = ({ value, write }: Wanted) =>
+    new StepRefused(
+      write,
+      refused(
+        field,
+        mayKnow
+          ? `The field ${quote(field.name)} of ${entity.name} references ${to.name}, which has no record ${shown(value)}.`
+          : `The field ${quote(field.name)} of ${entity.name} references records of another entity, and none has the key ${shown(value)}. Those who may read that entity know the keys.`,
+      ),
+    )
+  if (to.name === entity.name)
+    for (const [name, one] of wanted) {
+      const inStep = records.get(recordKey(entity, [one.value]))
+      if (inStep === null) throw missing(one)
+      if (inStep) wanted.delete(name)
     }
+  if (!mayKnow) {
+    const had = new Set(
+      writes.flatMap(({ before }) => {
+        const value = valueIn(before, field.name)
+        return value === null ? [] : nameOf(value)
+      }),
+    )
+    for (const [name, { value, write }] of wanted)
+      if (!had.has(name))
+        guesses.push({ field: field.name, key: keyTextOf(entity, write.after ?? {}), value })
   }
+  const left = new Map(wanted)
+  for await (const [, value] of rowsWith(step, to, key, wanted)) left.delete(nameOf(value))
+  const [first] = left.values()
+  if (first) throw missing(first)
+  if (wanted.size > 0) relies.push({ entity: to.name, version: to.source.version, since: { kind: 'kept' } })
+}
 
-  async function requireThere({ field, to, key }: Reference): Promise<void> {
-    const nameOf = keyOf(key)
-    const wanted = changedValues(field, nameOf, writes)
-    const mayKnow = known.mayRead(to)
-    const missing = ({ value, write }: Wanted) =>
-      new StepRefused(
-        write,
-        refused(
-          field,
-          mayKnow
-            ? `The field ${quote(field.name)} of ${entity.name} references ${to.name}, which has no record ${shown(value)}.`
-            : `The field ${quote(field.name)} of ${entity.name} references records of another entity, and none has the key ${shown(value)}. Those who may read that entity know the keys.`,
-        ),
-      )
-    if (to.name === entity.name)
-      for (const [name, one] of wanted) {
-        const inStep = records.get(recordKey(entity, [one.value]))
-        if (inStep === null) throw missing(one)
-        if (inStep) wanted.delete(name)
-      }
-    if (!mayKnow) {
-      const had = new Set(
-        writes.flatMap(({ before }) => {
-          const value = valueIn(before, field.name)
-          return value === null ? [] : nameOf(value)
-        }),
-      )
-      for (const [name, { value, write }] of wanted)
-        if (!had.has(name))
-          guesses.push({ field: field.name, key: keyTextOf(entity, write.after ?? {}), value })
-    }
-    const left = new Map(wanted)
-    for await (const [, value] of rowsWith(to, key, wanted)) left.delete(nameOf(value))
-    const [first] = left.values()
-    if (first) throw missing(first)
-    if (wanted.size > 0) relies.push({ entity: to.name, version: to.source.version, since: { kind: 'kept' } })
+async function requireUnreferenced(step: Step, { from, field, key }: Reference): Promise<void> {
+  const { entity, known, records, writes } = step
+  const nameOf = keyOf(key)
+  const own = (write: Write) => keyValues(entity, write.before ?? {})[0]
+  const deleted = writes.filter(({ after }) => after === null)
+  const wanted = new Map(deleted.map(write => [nameOf(own(write)), { value: own(write), write }]))
+  const isSelf = from.name === entity.name
+  let found: { readonly write: Write; readonly keys: string[] } | undefined
+  for await (const [row, value] of rowsWith(step, from, field, wanted)) {
+    const name = recordKey(from, keyValues(from, row))
+    const write = wanted.get(nameOf(value))?.write
+    const after = isSelf && records.has(name) ? valueIn(records.get(name), field.name) : value
+    if (!write || after === null || nameOf(after) !== nameOf(value)) continue
+    found ??= { write, keys: [] }
+    if (found.write === write) found.keys.push(shownKey(keyValues(from, row)))
+    if (found.keys.length > some) break
   }
-
-  async function requireUnreferenced({ from, field, key }: Reference): Promise<void> {
-    const nameOf = keyOf(key)
-    const own = (write: Write) => keyValues(entity, write.before ?? {})[0]
-    const deleted = writes.filter(({ after }) => after === null)
-    const wanted = new Map(deleted.map(write => [nameOf(own(write)), { value: own(write), write }]))
-    const isSelf = from.name === entity.name
-    let found: { readonly write: Write; readonly keys: string[] } | undefined
-    for await (const [row, value] of rowsWith(from, field, wanted)) {
-      const name = recordKey(from, keyValues(from, row))
-      const write = wanted.get(nameOf(value))?.write
-      const after = isSelf && records.has(name) ? valueIn(records.get(name), field.name) : value
-      if (!write || after === null || nameOf(after) !== nameOf(value)) continue
-      found ??= { write, keys: [] }
-      if (found.write === write) found.keys.push(shownKey(keyValues(from, row)))
-      if (found.keys.length > some) break
-    }
-    if (found) throw new StepRefused(found.write, referenced(from, field, found.keys, known.mayRead(from)))
-    relyOn(from, field, wanted)
-  }
+  if (found) throw new StepRefused(found.write, referenced(from, field, found.keys, known.mayRead(from)))
+  relyOn(step, from, field, wanted)
 }
 
 /** @returns the value of a field; null: there is none */

@@ -107,63 +107,64 @@ export function recordRoutes(
   /** Writes the record. If another request has written it meanwhile, the change is made again. */
   async function write(request: FastifyRequest, address: Address, change: Change): Promise<Written> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const written = await attemptToWrite(request, address, change)
+      const written = await attemptToWrite({ entities, trail }, request, address, change)
       if (written) return written
     }
     throw new Overloaded(
       `The record ${address.key.slice(0, 200)} is being written by others all the time. Retry in a moment.`,
     )
   }
+}
 
-  /** @returns undefined if another request has written the record meanwhile */
-  async function attemptToWrite(
-    request: FastifyRequest,
-    { name, key }: Address,
-    change: Change,
-  ): Promise<Written | undefined> {
-    const known = await knownTo(entities, request, name)
-    const entity = writable(known.entity, request.caller)
-    entities.requireRoom(entity)
-    const [plan, nameOf] = keyPlan(entity, key)
-    const named = nameOf()
-    const { json: before, seq } = await entities.record(plan, nameOf, clientOf(request))
-    requireState(request.headers, before === undefined ? undefined : recordTag(before), 'record')
-    const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
-    const made = changed(change, entity, key, before)
-    const json = change.event === 'record.delete' ? null : checkedJson(entity, made, named)
-    // A patch may move values and move them back. Then nothing is written, and the stored record is the
-    // answer.
-    const isSame =
-      json === before ||
-      (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
-    if (isSame) return { json: before ?? null, isNew: false }
-    const after = json === null ? null : (made as Members)
-    const object = objectOf(entity, earlier ?? (made as Members))
-    const guesses: Guess[] = []
-    const step = [{ key: named, before: earlier, after }]
-    const relies = await checkStep(entities, request, { ...known, entity }, step, guesses).catch(
-      async error => {
-        await recordGuesses(trail, request, object, guesses)
-        throw error instanceof StepRefused ? error.problem : error
-      },
-    )
-    const isWritten = await entities.writeRecord(
-      {
-        ...{ entity, key: named, before: seq, json, relies },
-        values: keyValues(entity, after ?? earlier ?? {}),
-        added: before === undefined ? 1 : json === null ? -1 : 0,
-      },
-      {
-        ...eventOf(request.caller, request, {
-          event: change.event,
-          outcome: 'success',
-          object,
-        }),
-        changes: changesBetween(earlier ?? null, after),
-      },
-    )
-    return isWritten ? { json, isNew: before === undefined } : undefined
-  }
+/** @returns undefined if another request has written the record meanwhile */
+async function attemptToWrite(
+  { entities, trail }: Pick<Parts, 'entities' | 'trail'>,
+  request: FastifyRequest,
+  { name, key }: Address,
+  change: Change,
+): Promise<Written | undefined> {
+  const known = await knownTo(entities, request, name)
+  const entity = writable(known.entity, request.caller)
+  entities.requireRoom(entity)
+  const [plan, nameOf] = keyPlan(entity, key)
+  const named = nameOf()
+  const { json: before, seq } = await entities.record(plan, nameOf, clientOf(request))
+  requireState(request.headers, before === undefined ? undefined : recordTag(before), 'record')
+  const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
+  const made = changed(change, entity, key, before)
+  const json = change.event === 'record.delete' ? null : checkedJson(entity, made, named)
+  // A patch may move values and move them back. Then nothing is written, and the stored record is the
+  // answer.
+  const isSame =
+    json === before ||
+    (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
+  if (isSame) return { json: before ?? null, isNew: false }
+  const after = json === null ? null : (made as Members)
+  const object = objectOf(entity, earlier ?? (made as Members))
+  const guesses: Guess[] = []
+  const step = [{ key: named, before: earlier, after }]
+  const relies = await checkStep(entities, request, { ...known, entity }, step, guesses).catch(
+    async error => {
+      await recordGuesses(trail, request, object, guesses)
+      throw error instanceof StepRefused ? error.problem : error
+    },
+  )
+  const isWritten = await entities.writeRecord(
+    {
+      ...{ entity, key: named, before: seq, json, relies },
+      values: keyValues(entity, after ?? earlier ?? {}),
+      added: before === undefined ? 1 : json === null ? -1 : 0,
+    },
+    {
+      ...eventOf(request.caller, request, {
+        event: change.event,
+        outcome: 'success',
+        object,
+      }),
+      changes: changesBetween(earlier ?? null, after),
+    },
+  )
+  return isWritten ? { json, isNew: before === undefined } : undefined
 }
 
 /** The JSON of a record that was written; null if it was deleted. */

@@ -96,15 +96,15 @@ export function severalRoutes(app: FastifyInstance, { entities, limits, trail }:
       if (!asked.isDryRun) entities.requireRoom(entity)
       const targets =
         asked.query === undefined || asked.change === undefined
-          ? await named(entity, asked.writes, clientOf(request))
-          : await found({ ...known, entity }, asked.query, asked.change, request)
+          ? await named(entities, entity, asked.writes, clientOf(request))
+          : await found(entities, { ...known, entity }, asked.query, asked.change, request)
       if (asked.expected !== undefined && targets.length !== asked.expected)
         throw new Problem(
           'precondition-failed',
           `The query finds ${records(targets.length)}, and not ${asked.expected.toLocaleString('en')}. Nothing was changed.`,
           { members: { count: targets.length } },
         )
-      const all = await madeOf({ ...known, entity }, targets, request, asked.isDryRun)
+      const all = await madeOf({ entities, trail }, { ...known, entity }, targets, request, asked.isDryRun)
       if (asked.isDryRun || all.length === 0) return answerOf(targets.length, all, asked)
       const event = (made: Made) => ({
         ...eventOf(request.caller, request, {
@@ -123,119 +123,125 @@ export function severalRoutes(app: FastifyInstance, { entities, limits, trail }:
     }
     throw new Overloaded(`Records of ${name} are being written by others all the time. Retry in a moment.`)
   }
+}
 
-  /** Finds the records of a query, with the default condition of the entity (Q25) as in a list. */
-  async function found(
-    known: KnownEntity,
-    query: string,
-    change: Change,
-    request: FastifyRequest,
-  ): Promise<readonly Target[]> {
-    const { entity } = known
-    const isAst = /^\s*\[/.test(query)
-    const asked = parseAsked({ values: new Map([['query', [query]]]), text: '', malformed: null })
-    const plan = planOf(asked, isAst ? known : { ...known, entity: null })
-    if (plan.entity.name !== entity.name)
-      throw badQuery(query, `The query is about ${plan.entity.name}, and the address about ${entity.name}.`)
-    if (plan.shape.kind !== 'records' || plan.page.limit !== null || plan.page.offset !== 0)
-      throw badQuery(
-        query,
-        'Records are changed whole and all together: give a condition, and no columns, groups or limits.',
-      )
-    if (planOf(asked, withoutDefault(isAst ? known : { ...known, entity: null }, entity)).where === null)
-      throw badQuery(query, `The query has no condition, and would mean all records. ${everyRecord}`)
-    const page = { order: [], offset: 0, limit: maxTogether + 1, total: false }
-    const client = clientOf(request)
-    const { body } = await entities.list({ ...plan, page }, viewerOf(request.caller), 'ndjson', client)
-    const lines = await linesOf(body)
-    if (lines.length > maxTogether) throw tooMany(`The query finds more than ${records(maxTogether)}`)
-    return lines.map(before => ({ key: undefined, before, change }))
-  }
+type Checking = Pick<Parts, 'entities' | 'trail'>
 
-  /**
-   * Finds records by their keys.
-   * @throws Problem 412 with the keys of those that are not as they must be
-   */
-  async function named(
-    entity: RecordEntity,
-    writes: readonly Write[],
-    client: Client,
-  ): Promise<readonly Target[]> {
-    const targets: Target[] = []
-    const others: string[] = []
-    const seen = new Set<string>()
-    for (const [at, { key, change, tag }] of writes.entries()) {
-      if (at % atATime === 0) await turn()
-      const [plan, nameOf] = keyPlan(entity, key)
-      if (seen.has(nameOf())) throw wrongBody(`The record ${quote(key)} is there twice.`)
-      seen.add(nameOf())
-      const { json: before } = await entities.record(plan, nameOf, client)
-      const now = before === undefined ? null : recordTag(before)
-      if (tag !== undefined && tag !== now) others.push(key)
-      // What is to be deleted and is gone needs nothing.
-      else if (before !== undefined || change.event !== 'record.delete') targets.push({ key, before, change })
-    }
-    if (others.length === 0) return targets
-    throw new Problem(
-      'precondition-failed',
-      `${others.length === 1 ? 'A record has' : `${records(others.length)} have`} changed: ${others.slice(0, 5).map(quote).join(', ')}. Nothing was written.`,
-      { members: { keys: others } },
+/** Finds the records of a query, with the default condition of the entity (Q25) as in a list. */
+async function found(
+  entities: Entities,
+  known: KnownEntity,
+  query: string,
+  change: Change,
+  request: FastifyRequest,
+): Promise<readonly Target[]> {
+  const { entity } = known
+  const isAst = /^\s*\[/.test(query)
+  const asked = parseAsked({ values: new Map([['query', [query]]]), text: '', malformed: null })
+  const plan = planOf(asked, isAst ? known : { ...known, entity: null })
+  if (plan.entity.name !== entity.name)
+    throw badQuery(query, `The query is about ${plan.entity.name}, and the address about ${entity.name}.`)
+  if (plan.shape.kind !== 'records' || plan.page.limit !== null || plan.page.offset !== 0)
+    throw badQuery(
+      query,
+      'Records are changed whole and all together: give a condition, and no columns, groups or limits.',
     )
-  }
+  if (planOf(asked, withoutDefault(isAst ? known : { ...known, entity: null }, entity)).where === null)
+    throw badQuery(query, `The query has no condition, and would mean all records. ${everyRecord}`)
+  const page = { order: [], offset: 0, limit: maxTogether + 1, total: false }
+  const client = clientOf(request)
+  const { body } = await entities.list({ ...plan, page }, viewerOf(request.caller), 'ndjson', client)
+  const lines = await linesOf(body)
+  if (lines.length > maxTogether) throw tooMany(`The query finds more than ${records(maxTogether)}`)
+  return lines.map(before => ({ key: undefined, before, change }))
+}
 
-  /** Makes the changes. @returns the records that differ afterwards. @throws Problem with the key of a record */
-  async function madeOf(
-    known: KnownEntity & { readonly entity: RecordEntity },
-    targets: readonly Target[],
-    request: FastifyRequest,
-    isDryRun: boolean,
-  ): Promise<readonly Made[]> {
-    const { entity } = known
-    const all: Made[] = []
-    const writes: StepWrite[] = []
-    let bytes = 0
-    for (const [at, target] of targets.entries()) {
-      if (at % atATime === 0) await turn()
-      try {
-        const made = changeMade(entity, target)
-        if (made === undefined) continue
-        bytes += (made.after ?? '').length + (made.before ?? '').length
-        if (bytes > 2 * maxBytes) throw tooMany('The records are larger than 16 MiB')
-        writes.push({
-          key: made.write.key,
-          before: membersOf(made.before),
-          after: membersOf(made.after) ?? null,
-        })
-        all.push(made)
-      } catch (error) {
-        throw aboutRecord(keyTextOfTarget(entity, target), error)
-      }
-    }
-    return await held(known, all, writes, request, isDryRun)
+/**
+ * Finds records by their keys.
+ * @throws Problem 412 with the keys of those that are not as they must be
+ */
+async function named(
+  entities: Entities,
+  entity: RecordEntity,
+  writes: readonly Write[],
+  client: Client,
+): Promise<readonly Target[]> {
+  const targets: Target[] = []
+  const others: string[] = []
+  const seen = new Set<string>()
+  for (const [at, { key, change, tag }] of writes.entries()) {
+    if (at % atATime === 0) await turn()
+    const [plan, nameOf] = keyPlan(entity, key)
+    if (seen.has(nameOf())) throw wrongBody(`The record ${quote(key)} is there twice.`)
+    seen.add(nameOf())
+    const { json: before } = await entities.record(plan, nameOf, client)
+    const now = before === undefined ? null : recordTag(before)
+    if (tag !== undefined && tag !== now) others.push(key)
+    // What is to be deleted and is gone needs nothing.
+    else if (before !== undefined || change.event !== 'record.delete') targets.push({ key, before, change })
   }
+  if (others.length === 0) return targets
+  throw new Problem(
+    'precondition-failed',
+    `${others.length === 1 ? 'A record has' : `${records(others.length)} have`} changed: ${others.slice(0, 5).map(quote).join(', ')}. Nothing was written.`,
+    { members: { keys: others } },
+  )
+}
 
-  /** Checks the records of a step against all others. @returns them with the states that they rely on */
-  async function held(
-    known: KnownEntity & { readonly entity: RecordEntity },
-    all: readonly Made[],
-    writes: readonly StepWrite[],
-    request: FastifyRequest,
-    isDryRun: boolean,
-  ): Promise<readonly Made[]> {
-    const [first, ...others] = all
-    if (!first) return all
-    const guesses: Guess[] = []
+/** Makes the changes. @returns the records that differ afterwards. @throws Problem with the key of a record */
+async function madeOf(
+  parts: Checking,
+  known: KnownEntity & { readonly entity: RecordEntity },
+  targets: readonly Target[],
+  request: FastifyRequest,
+  isDryRun: boolean,
+): Promise<readonly Made[]> {
+  const { entity } = known
+  const all: Made[] = []
+  const writes: StepWrite[] = []
+  let bytes = 0
+  for (const [at, target] of targets.entries()) {
+    if (at % atATime === 0) await turn()
     try {
-      const relies = await checkStep(entities, request, known, writes, guesses)
-      if (isDryRun) await recordGuesses(trail, request, first.object, guesses)
-      // The step is written whole or not at all, so that one of the writes relies on it for all.
-      return [{ ...first, write: { ...first.write, relies } }, ...others]
+      const made = changeMade(entity, target)
+      if (made === undefined) continue
+      bytes += (made.after ?? '').length + (made.before ?? '').length
+      if (bytes > 2 * maxBytes) throw tooMany('The records are larger than 16 MiB')
+      writes.push({
+        key: made.write.key,
+        before: membersOf(made.before),
+        after: membersOf(made.after) ?? null,
+      })
+      all.push(made)
     } catch (error) {
-      if (!(error instanceof StepRefused)) throw error
-      const of = all.find(({ write }) => write.key === error.write.key) ?? first
-      await recordGuesses(trail, request, of.object, guesses)
-      throw aboutRecord(of.key, error.problem)
+      throw aboutRecord(keyTextOfTarget(entity, target), error)
     }
+  }
+  return await held(parts, known, all, writes, request, isDryRun)
+}
+
+/** Checks the records of a step against all others. @returns them with the states that they rely on */
+async function held(
+  { entities, trail }: Checking,
+  known: KnownEntity & { readonly entity: RecordEntity },
+  all: readonly Made[],
+  writes: readonly StepWrite[],
+  request: FastifyRequest,
+  isDryRun: boolean,
+): Promise<readonly Made[]> {
+  const [first, ...others] = all
+  if (!first) return all
+  const guesses: Guess[] = []
+  try {
+    const relies = await checkStep(entities, request, known, writes, guesses)
+    if (isDryRun) await recordGuesses(trail, request, first.object, guesses)
+    // The step is written whole or not at all, so that one of the writes relies on it for all.
+    return [{ ...first, write: { ...first.write, relies } }, ...others]
+  } catch (error) {
+    if (!(error instanceof StepRefused)) throw error
+    const of = all.find(({ write }) => write.key === error.write.key) ?? first
+    await recordGuesses(trail, request, of.object, guesses)
+    throw aboutRecord(of.key, error.problem)
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type FieldRef,
   isOfElements,
   type Plan,
+  type Related,
   type Rows,
 } from '../../model/plan.ts'
 import { listedField } from '../../model/plan-fields.ts'
@@ -32,36 +33,7 @@ export type Find = (turn: Turn, entity: RecordEntity, where: Condition) => Promi
  * records (docs/decisions/0078).
  */
 export function createInPlans(facts: Facts, find: Find) {
-  async function selectionOf(turn: Turn, plan: Plan, entity: RecordEntity): Promise<PackedSelection | null> {
-    const { where, shape, page } = plan
-    const selection = where && (await find(turn, entity, where))
-    if (page.limit === null && page.offset === 0) return selection
-    const order: TaskOrder[] = []
-    for (const { by, descending } of (shape as Rows).order) {
-      const value = typeof by === 'number' ? (shape as Rows).columns[by]?.value : by
-      if (value?.kind !== 'field') throw new Error('a subquery is sorted by what is no field')
-      const { column } = await facts.make(turn, entity, { ref: value.field, ...onlyRanks })
-      order.push({ column, descending })
-    }
-    return turn.work.call('window', selection, entity.source.count, order, page.offset, page.limit)
-  }
-
-  /** Maps the ranks of the inner field to those of the outer one. */
-  function translation(
-    turn: Turn,
-    inner: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
-    outer: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
-  ): Promise<Translation> {
-    const name = `translation ${nameOf(inner.entity, inner.ref)} ${outer.entity.source.version} ${nameOf(outer.entity, outer.ref)}`
-    return facts.kept(turn, inner.entity, name, () =>
-      whilePresent(turn.client, stop =>
-        turn.work.call('translate', sideOf(inner.facts, inner.ref), sideOf(outer.facts, outer.ref), stop),
-      ),
-    )
-  }
-
   facts.related = async (turn, outer, { related: { fields, of } }) => {
-    const isRows = 'rows' in of
     const sides: (PackedFacts & { readonly ref: FieldRef })[] = []
     for (const ref of fields)
       sides.push({
@@ -69,17 +41,7 @@ export function createInPlans(facts: Facts, find: Find) {
         ...(await facts.make(turn, outer, { ref, ...allValues })),
       })
     const task = { count: outer.source.count, outer: sides.map(({ column }) => column) }
-    if (isRows) {
-      const { count, columns } = await columnsOf(turn, of.rows, [
-        ...sides.map(one => one.type),
-        of.value.type,
-      ])
-      const value = columns.at(-1)
-      if (!value) throw new Error('related records have no value')
-      const inner = await translatedRows(turn, columns.slice(0, -1), sides)
-      const found = { ...task, others: count, selection: null, inner, value }
-      return whilePresent(turn.client, stop => turn.work.call('related', found, stop))
-    }
+    if ('rows' in of) return relatedRows(turn, of, task, sides)
     const entity = of.entity as RecordEntity
     const selection = of.where && (await find(turn, entity, of.where))
     const inner: RelatedTask['inner'][number][] = []
@@ -88,7 +50,7 @@ export function createInPlans(facts: Facts, find: Find) {
       const found = await facts.make(turn, entity, { ref, ...allValues })
       const from = { entity, ref, facts: found }
       const to = { entity: outer, ref: side.ref, facts: side }
-      inner.push({ column: found.column, translation: await translation(turn, from, to) })
+      inner.push({ column: found.column, translation: await translation(facts, turn, from, to) })
     }
     const ref = listedField(of, fields.length)
     const { column, values } = await facts.make(turn, entity, { ref, ...allValues })
@@ -108,7 +70,7 @@ export function createInPlans(facts: Facts, find: Find) {
     if (condition.kind === 'in rows') return inRows(turn, condition, places, sides)
     const { plan } = condition
     const entity = plan.entity as RecordEntity
-    const selection = await selectionOf(turn, plan, entity)
+    const selection = await selectionOf(facts, find, turn, plan, entity)
     const inner: Membership['inner'][number][] = []
     for (const [at, side] of sides.entries()) {
       const ref = listedField(plan, at)
@@ -122,7 +84,7 @@ export function createInPlans(facts: Facts, find: Find) {
       const from = { entity, ref, facts: found }
       inner.push({
         column: found.column,
-        translation: await translation(turn, from, { entity: outer, ref: side.ref, facts: side }),
+        translation: await translation(facts, turn, from, { entity: outer, ref: side.ref, facts: side }),
         isOfElements: isOfElements(ref),
       })
     }
@@ -137,6 +99,55 @@ export function createInPlans(facts: Facts, find: Find) {
       inner,
     }
   }
+}
+
+async function selectionOf(
+  facts: Facts,
+  find: Find,
+  turn: Turn,
+  plan: Plan,
+  entity: RecordEntity,
+): Promise<PackedSelection | null> {
+  const { where, shape, page } = plan
+  const selection = where && (await find(turn, entity, where))
+  if (page.limit === null && page.offset === 0) return selection
+  const order: TaskOrder[] = []
+  for (const { by, descending } of (shape as Rows).order) {
+    const value = typeof by === 'number' ? (shape as Rows).columns[by]?.value : by
+    if (value?.kind !== 'field') throw new Error('a subquery is sorted by what is no field')
+    const { column } = await facts.make(turn, entity, { ref: value.field, ...onlyRanks })
+    order.push({ column, descending })
+  }
+  return turn.work.call('window', selection, entity.source.count, order, page.offset, page.limit)
+}
+
+/** Maps the ranks of the inner field to those of the outer one. */
+function translation(
+  facts: Facts,
+  turn: Turn,
+  inner: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
+  outer: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
+): Promise<Translation> {
+  const name = `translation ${nameOf(inner.entity, inner.ref)} ${outer.entity.source.version} ${nameOf(outer.entity, outer.ref)}`
+  return facts.kept(turn, inner.entity, name, () =>
+    whilePresent(turn.client, stop =>
+      turn.work.call('translate', sideOf(inner.facts, inner.ref), sideOf(outer.facts, outer.ref), stop),
+    ),
+  )
+}
+
+async function relatedRows(
+  turn: Turn,
+  of: Extract<Related['of'], { readonly rows: string }>,
+  task: Pick<RelatedTask, 'count' | 'outer'>,
+  sides: readonly (PackedFacts & { readonly ref: FieldRef })[],
+) {
+  const { count, columns } = await columnsOf(turn, of.rows, [...sides.map(one => one.type), of.value.type])
+  const value = columns.at(-1)
+  if (!value) throw new Error('related records have no value')
+  const inner = await translatedRows(turn, columns.slice(0, -1), sides)
+  const found = { ...task, others: count, selection: null, inner, value }
+  return whilePresent(turn.client, stop => turn.work.call('related', found, stop))
 }
 
 function identity(distinct: number): Translation {

@@ -47,7 +47,10 @@ export interface TableListings {
   explain(plan: Plan, tables: Tables, client: Client, runs: boolean): Promise<Explanation>
 }
 
-export function createTableListings({ databases, listings, places, worker, queue }: Parts): TableListings {
+export function createTableListings(parts: Parts): TableListings {
+  const { databases, queue, worker } = parts
+  const listLong = createLongListings(parts)
+
   async function listShort(
     database: TableDatabase,
     plan: Plan,
@@ -62,14 +65,8 @@ export function createTableListings({ databases, listings, places, worker, queue
     })
     const body = row?.body ?? ''
     // Rows with commas between them are marked together.
-    const marked = await markedRows(format === 'ndjson' ? body.split('\n') : [body], plan)
+    const marked = await markedRows(worker, format === 'ndjson' ? body.split('\n') : [body], plan)
     return listingOf(plan.page, row?.count ?? null, plan.page.total, Buffer.from(marked.join('\n')))
-  }
-
-  /** Marks the words that were found in rows, on the thread for long work. */
-  async function markedRows(rows: readonly string[], plan: Plan): Promise<readonly string[]> {
-    const highlights = highlightsIn(plan)
-    return highlights.length === 0 ? rows : worker().call('highlight', rows, highlights)
   }
 
   /** Runs statements when it is the client's turn, and cancels them when the client disconnects. */
@@ -87,7 +84,41 @@ export function createTableListings({ databases, listings, places, worker, queue
     return queue.run(client, () => database.pool.use(read))
   }
 
-  async function listLong(
+  return {
+    list: (plan, tables, format, client) => {
+      const list = isShortPage(plan.page, format) ? listShort : listLong
+      return whileThere(plan, client, () =>
+        withReplicaFallback(databases(plan), database => list(database, plan, tables, format, client)),
+      )
+    },
+    explain: (plan, tables, client, runs) => {
+      const statement = pageOf(plan, tables)
+      return whileThere(plan, client, () =>
+        withReplicaFallback(databases(plan), async database =>
+          stepsAsJson(
+            plan,
+            statement.sql,
+            await inTurn(database, client, db => explainStatement(db, statement, runs)),
+          ),
+        ),
+      )
+    },
+  }
+}
+
+/** Marks the words that were found in rows, on the thread for long work. */
+async function markedRows(
+  worker: Parts['worker'],
+  rows: readonly string[],
+  plan: Plan,
+): Promise<readonly string[]> {
+  const highlights = highlightsIn(plan)
+  return highlights.length === 0 ? rows : worker().call('highlight', rows, highlights)
+}
+
+/** @returns a function that lists by a cursor, on a connection of its own */
+function createLongListings({ listings, places, worker }: Parts) {
+  return async function listLong(
     database: TableDatabase,
     plan: Plan,
     tables: Tables,
@@ -132,6 +163,7 @@ export function createTableListings({ databases, listings, places, worker, queue
         const rows = await db.rows<{ json: string }>(`FETCH ${count} FROM page`)
         if (rows.length === 0) return
         const json = await markedRows(
+          worker,
           rows.map(row => row.json),
           plan,
         )
@@ -147,27 +179,6 @@ export function createTableListings({ databases, listings, places, worker, queue
     } finally {
       await close()
     }
-  }
-
-  return {
-    list: (plan, tables, format, client) => {
-      const list = isShortPage(plan.page, format) ? listShort : listLong
-      return whileThere(plan, client, () =>
-        withReplicaFallback(databases(plan), database => list(database, plan, tables, format, client)),
-      )
-    },
-    explain: (plan, tables, client, runs) => {
-      const statement = pageOf(plan, tables)
-      return whileThere(plan, client, () =>
-        withReplicaFallback(databases(plan), async database =>
-          stepsAsJson(
-            plan,
-            statement.sql,
-            await inTurn(database, client, db => explainStatement(db, statement, runs)),
-          ),
-        ),
-      )
-    },
   }
 }
 

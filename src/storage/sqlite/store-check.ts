@@ -57,23 +57,13 @@ export function createBases(db: Database, folder: string): Bases {
     return true
   }
 
-  function lossOf(entity: Stored): StoreUnavailable | undefined {
-    try {
-      require(entity)
-    } catch (error) {
-      if (error instanceof StoreUnavailable) return error
-      throw error
-    }
-    return undefined
-  }
-
   /**
    * Goes on where the last look ended, so that the time of a look doesn't grow with the number of entities.
    */
   function look(): void {
     looked = performance.now()
     const lost = found && stored(found.name)
-    const error = lost && lossOf(lost)
+    const error = lost && lossIn(() => require(lost))
     found = lost && error && { name: lost.name, error }
     if (found) return
     const some = db.all<Stored & Record<string, unknown>>(
@@ -84,10 +74,10 @@ export function createBases(db: Database, folder: string): Bases {
     last = ''
     let opened = 0
     for (const entity of some) {
-      try {
+      const error = lossIn(() => {
         if (require(entity)) opened++
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error
+      })
+      if (error) {
         found = { name: entity.name, error }
         return
       }
@@ -116,6 +106,16 @@ export function createBases(db: Database, folder: string): Bases {
       if (needed.made) require(needed.made)
     },
   }
+}
+
+function lossIn(look: () => void): StoreUnavailable | undefined {
+  try {
+    look()
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return error
+    throw error
+  }
+  return undefined
 }
 
 /** @returns the version that a change is made over, and the one that it makes of it */
