@@ -52,13 +52,27 @@ const openToTickets = changes(
 
 /** `/api/authn/factors` and `/api/authn/challenges`: the caller's own factors (L12–L18). */
 export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
-  type Route = { Params: { id: string } }
-  const { addresses, clock, config, factors, logins, passkeys, people, sealed, secondFactor } = parts
-  const { tellOwner, tickets } = parts
-  const all = `${addresses.authn}/factors`
-  const bodyOf = (factor: Factor) => factorBody(factor, `${all}/${factor.id}`)
-  const ownOf = async (request: FastifyRequest) => factors.of(ownLogin(request.caller).session.eperson.uuid)
+  challengeRoute(app, parts)
+  readRoutes(app, parts)
+  beginRoute(app, parts)
+  addRoute(app, parts)
+  changeRoutes(app, parts)
+}
 
+type Route = { Params: { id: string } }
+
+const allAt = ({ addresses }: FactorParts) => `${addresses.authn}/factors`
+const bodyOf = (parts: FactorParts, factor: Factor) => factorBody(factor, `${allAt(parts)}/${factor.id}`)
+const ownOf = async ({ factors }: FactorParts, request: FastifyRequest) =>
+  factors.of(ownLogin(request.caller).session.eperson.uuid)
+
+async function found(parts: FactorParts, request: FastifyRequest<Route>): Promise<StoredFactor> {
+  const factor = (await ownOf(parts, request)).factors.find(({ id }) => id === request.params.id)
+  if (!factor) throw noFactor()
+  return factor
+}
+
+function challengeRoute(app: FastifyInstance, { config, factors, logins, passkeys }: FactorParts): void {
   routesOf(app).post('/challenges', route('askChallenge', openToTickets), async (request, reply) => {
     requireOn(config)
     const { ticket, purpose } = await checked('askChallenge', jsonBody(request))
@@ -76,23 +90,29 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
           : passkeys.requestOptions('alone', null, [])
     return { publicKey, type: 'challenge' }
   })
+}
 
+function readRoutes(app: FastifyInstance, parts: FactorParts): void {
+  const { secondFactor } = parts
   routesOf(app).get(
     '/factors',
     route('listFactors', refusesShortLived(reads('eperson', 'none', own))),
     async request => {
       const { session } = ownLogin(request.caller)
-      const known = await ownOf(request)
-      return pageOf(parts, known, session.eperson, secondFactor.isRequired(session), request, all)
+      const known = await ownOf(parts, request)
+      return pageOf(parts, known, session.eperson, secondFactor.isRequired(session), request, allAt(parts))
     },
   )
 
   routesOf(app).get<Route>(
     '/factors/:id',
     route('showFactor', refusesShortLived(reads('eperson', 'none', own))),
-    async request => bodyOf(await found(request)),
+    async request => bodyOf(parts, await found(parts, request)),
   )
+}
 
+function beginRoute(app: FastifyInstance, parts: FactorParts): void {
+  const { clock, config, factors, logins, passkeys, people, sealed, secondFactor, tickets } = parts
   routesOf(app).post(
     '/factors/enrolments',
     route('beginEnrolment', openToTickets),
@@ -137,7 +157,10 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
         .send({ enrolment: enrolment.toString('base64url'), kind, type: 'enrolment', ...shown })
     },
   )
+}
 
+function addRoute(app: FastifyInstance, parts: FactorParts): void {
+  const { clock, factors, logins, sealed, tellOwner, tickets } = parts
   routesOf(app).post('/factors', route('addFactor', openToTickets), async (request, reply) => {
     const given = await checked('addFactor', jsonBody(request))
     const opened = sealed.open(Buffer.from(given.enrolment, 'base64url'), 'enrolment')
@@ -148,7 +171,7 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     if (by && by.session.eperson.uuid !== eperson) throw expired()
     if (!by && given.endOtherSessions)
       throw refused('`endOtherSessions` is for a session, and this login has none yet.')
-    const verified = await verifiedNew(begun, given)
+    const verified = await verifiedNew(parts, begun, given)
     if (!verified)
       throw refused(`${kind === 'totp' ? 'The code' : 'The answer of the passkey'} is not valid.`)
     // Of two requests with one enrolment, only one goes on.
@@ -176,7 +199,7 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     )
     if (outcome !== 'added') throw refused(reasons[outcome])
     tellOwner(eperson, 'added')
-    const body = bodyOf(added)
+    const body = bodyOf(parts, added)
     return reply
       .code(201)
       .headers({ location: body._links.self.href, 'cache-control': 'no-store' })
@@ -186,15 +209,18 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
         ...(login && { ticket: await logins.issue({ ...login, proven: true }) }),
       })
   })
+}
 
+function changeRoutes(app: FastifyInstance, parts: FactorParts): void {
+  const { factors, secondFactor, tellOwner } = parts
   routesOf(app).patch<Route>('/factors/:id', route('renameFactor', takesJson), async request => {
     const { name, proof } = await checked('renameFactor', jsonBody(request))
-    const before = await found(request)
+    const before = await found(parts, request)
     await secondFactor.prove(ownLogin(request.caller), proof, 'factor.change', request)
     const after = { ...before, name: name.trim() }
     const event = changeOf(request, 'factor.change', before.id, { name: before.name }, { name: after.name })
     if (!(await factors.rename(before.id, before.eperson, after.name, event))) throw noFactor()
-    return bodyOf(after)
+    return bodyOf(parts, after)
   })
 
   routesOf(app).post<Route>(
@@ -202,7 +228,7 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
     route('removeFactor', takesJson),
     async (request, reply) => {
       const { proof } = await checked('removeFactor', jsonBody(request))
-      const factor = await found(request)
+      const factor = await found(parts, request)
       await secondFactor.prove(ownLogin(request.caller), proof, 'factor.remove', request)
       const event = changeOf(request, 'factor.remove', factor.id, told(factor), null)
       if (!(await factors.remove(factor.id, factor.eperson, event))) throw noFactor()
@@ -226,24 +252,19 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
       return reply.header('cache-control', 'no-store').send({ recoveryCodes: shown })
     },
   )
+}
 
-  async function found(request: FastifyRequest<Route>): Promise<StoredFactor> {
-    const factor = (await ownOf(request)).factors.find(({ id }) => id === request.params.id)
-    if (!factor) throw noFactor()
-    return factor
-  }
-
-  /** Verifies the first code, or the answer of a new passkey. */
-  async function verifiedNew(
-    { id, kind, secret, alone }: Begun,
-    { totp, webauthn }: { readonly totp?: string; readonly webauthn?: unknown },
-  ): Promise<Pick<StoredFactor, 'counter' | 'credential' | 'secret'> | undefined> {
-    if (kind === 'passkey') return passkeys.verifyNew(webauthn, secret, alone)
-    const bytes = Buffer.from(secret, 'base64')
-    const opened = sealed.open(bytes, id)
-    const counter = opened && stepOf(opened.secret, totp ?? '', clock.now())
-    return counter === undefined ? undefined : { counter, credential: null, secret: bytes }
-  }
+/** Verifies the first code, or the answer of a new passkey. */
+async function verifiedNew(
+  { clock, passkeys, sealed }: FactorParts,
+  { id, kind, secret, alone }: Begun,
+  { totp, webauthn }: { readonly totp?: string; readonly webauthn?: unknown },
+): Promise<Pick<StoredFactor, 'counter' | 'credential' | 'secret'> | undefined> {
+  if (kind === 'passkey') return passkeys.verifyNew(webauthn, secret, alone)
+  const bytes = Buffer.from(secret, 'base64')
+  const opened = sealed.open(bytes, id)
+  const counter = opened && stepOf(opened.secret, totp ?? '', clock.now())
+  return counter === undefined ? undefined : { counter, credential: null, secret: bytes }
 }
 
 /** A factor in the event of its change. */

@@ -76,16 +76,15 @@ interface Parts {
   readonly trail: Pick<Trail, 'record'>
 }
 
-export function createSecondFactor(parts: Parts): SecondFactor {
-  const { challengeWith, config, factors, logins, newSessions, proofs } = parts
-  const { sessions, specialGroups, trail } = parts
-  const isOff = config.secondFactor === 'off'
+const schemesOf = ({ factors: known, recoveryCodes }: FactorsOf) => [
+  ...(known.some(({ kind }) => kind === 'totp') ? ['totp'] : []),
+  ...(known.some(({ kind }) => kind === 'passkey') ? ['webauthn'] : []),
+  ...(recoveryCodes > 0 ? ['recovery'] : []),
+]
 
-  const schemesOf = ({ factors: known, recoveryCodes }: FactorsOf) => [
-    ...(known.some(({ kind }) => kind === 'totp') ? ['totp'] : []),
-    ...(known.some(({ kind }) => kind === 'passkey') ? ['webauthn'] : []),
-    ...(recoveryCodes > 0 ? ['recovery'] : []),
-  ]
+/** The steps of a login after its first proof. */
+function createSteps(parts: Parts) {
+  const { challengeWith, factors, logins, newSessions, proofs, specialGroups, trail } = parts
 
   async function begin(
     login: Omit<Login, 'begins'>,
@@ -147,6 +146,13 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     })
   }
 
+  return { begin, finish, askToEnrol, secondStep, missing }
+}
+
+export function createSecondFactor(parts: Parts): SecondFactor {
+  const { config, factors, logins, newSessions, proofs, sessions } = parts
+  const { begin, finish, askToEnrol, secondStep, missing } = createSteps(parts)
+  const isOff = config.secondFactor === 'off'
   return {
     isRequired: session => demandsFactor(config, session),
 
@@ -215,24 +221,32 @@ export function createSecondFactor(parts: Parts): SecondFactor {
         )
     },
 
-    prove: async (caller, proof, change, request) => {
-      const { uuid } = caller.session.eperson
-      const event = eventOf(caller, request, { event: change, outcome: 'failure' })
-      const known = await factors.of(uuid)
-      const fault =
-        known.factors.length > 0
-          ? await proofs.faultOf(
-              { uuid, ...ownSession(caller), known: known.factors, purpose: 'proof', event },
-              proof,
-            )
-          : await proofs.faultOfLogin(caller, proof, request)
-      if (fault === undefined) return known
-      await trail.record({ ...event, reason: fault })
-      throw new Problem('proof-refused', `The proof is wrong, missing, or was used before: ${fault}.`, {
-        members: { factors: known.factors.length > 0 ? schemesOf(known) : ['password'] },
-      })
-    },
+    prove: (caller, proof, change, request) => prove(parts, caller, proof, change, request),
   }
+}
+
+async function prove(
+  { factors, proofs, trail }: Parts,
+  caller: Authenticated,
+  proof: Proof,
+  change: AuditEvent['event'],
+  request: FastifyRequest,
+): Promise<FactorsOf> {
+  const { uuid } = caller.session.eperson
+  const event = eventOf(caller, request, { event: change, outcome: 'failure' })
+  const known = await factors.of(uuid)
+  const fault =
+    known.factors.length > 0
+      ? await proofs.faultOf(
+          { uuid, ...ownSession(caller), known: known.factors, purpose: 'proof', event },
+          proof,
+        )
+      : await proofs.faultOfLogin(caller, proof, request)
+  if (fault === undefined) return known
+  await trail.record({ ...event, reason: fault })
+  throw new Problem('proof-refused', `The proof is wrong, missing, or was used before: ${fault}.`, {
+    members: { factors: known.factors.length > 0 ? schemesOf(known) : ['password'] },
+  })
 }
 
 const mustEnrol = (ticket?: string) =>

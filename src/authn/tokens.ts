@@ -112,25 +112,17 @@ interface Parts {
   readonly verified?: VerifiedTokens
 }
 
-export function createTokens({
-  sessions,
-  clock,
-  config,
-  keyring,
-  loginMethods,
-  tickets,
-  mayAct,
-  measures,
-  verified: cached = verifiedTokens(),
-}: Parts): Tokens {
-  const age = createSessionAge(clock, config)
+type SessionAge = ReturnType<typeof createSessionAge>
+type KeyOf = ReturnType<typeof createTokenKeys>
+
+/** @returns a function that looks the session of a token up and checks its signature */
+function createVerification(
+  { sessions, clock, config, keyring, loginMethods, tickets, mayAct, measures }: Parts,
+  cached: VerifiedTokens,
+  age: SessionAge,
+  keyOf: KeyOf,
+) {
   const origins = originsOf([...loginMethods, commandLineMethod])
-  let cachedWith: readonly Uint8Array[] = []
-
-  const keyOf = createTokenKeys()
-
-  /** The last token that was signed with a key, which belongs to one session and one kind of token. */
-  const signed = new WeakMap<Mac, Pick<Proven, 'sg'> & { readonly exp: number; readonly token: string }>()
 
   function refuse(kind: TokenKind, reason: RefusalReason): undefined {
     measures.tokenRefused(kind === 'login' || kind === 'short-lived' ? kind : 'lease', reason)
@@ -195,12 +187,16 @@ export function createTokens({
     if (!origin || lackOf(config, { session: actor, ...origin })) return undefined
     return { ...origin, acting: { actor, reason: kept?.reason ?? null } }
   }
+  return verifyUncached
+}
 
-  function recheck(token: string, known: Verified, stamp: number | undefined) {
-    if (stamp === known.session.stamp && clock.afterLookUp() < known.ends) return known
-    cached.delete(token)
-    return verifyUncached('login', token)
-  }
+function createMint(
+  { keyring, tickets }: Parts,
+  age: SessionAge,
+  keyOf: KeyOf,
+): Pick<Tokens, 'mint' | 'mintActing'> {
+  /** The last token that was signed with a key, which belongs to one session and one kind of token. */
+  const signed = new WeakMap<Mac, Pick<Proven, 'sg'> & { readonly exp: number; readonly token: string }>()
 
   function newestSecret(): Uint8Array {
     const secret = keyring()[0]
@@ -236,7 +232,24 @@ export function createTokens({
       await tickets.keep('acting', hashOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
       return token
     },
+  }
+}
 
+export function createTokens(parts: Parts): Tokens {
+  const { sessions, clock, config, keyring, verified: cached = verifiedTokens() } = parts
+  const age = createSessionAge(clock, config)
+  const keyOf = createTokenKeys()
+  const verifyUncached = createVerification(parts, cached, age, keyOf)
+  let cachedWith: readonly Uint8Array[] = []
+
+  function recheck(token: string, known: Verified, stamp: number | undefined) {
+    if (stamp === known.session.stamp && clock.afterLookUp() < known.ends) return known
+    cached.delete(token)
+    return verifyUncached('login', token)
+  }
+
+  return {
+    ...createMint(parts, age, keyOf),
     verify: (kind, token) => {
       if (kind !== 'login') return verifyUncached(kind, token)
       if (cachedWith !== keyring()) {

@@ -66,63 +66,18 @@ const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>
  * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 10). Access is checked when a request
  * begins. A transfer that has begun continues, at the client's pace.
  */
-export function contentRoutes(
-  app: FastifyInstance,
-  { repository, files, leases, limits, lookAgain, handOver, recordDownload }: Parts,
-): void {
+export function contentRoutes(app: FastifyInstance, parts: Parts): void {
+  const { repository, files, leases, limits, lookAgain, handOver } = parts
   const url = '/core/bitstreams/:uuid/content'
   const transfers = createTransfers(limits.transfers)
-
-  /** @returns the caller, and `isNew` for a new download @throws Problem if access is denied */
-  async function admit(request: FastifyRequest, bitstream: Bitstream) {
-    const { caller } = request
-    const { readers } = bitstream
-    const byToken = caller.kind !== 'anonymous'
-    if (mayRead(caller, readers)) {
-      if (!byToken) return { caller, isNew: false }
-      const holder = await leases.holder(bitstream, request)
-      return { caller, isNew: holder === undefined || !isSame(holder, caller) }
-    }
-    if (byToken) throw new Problem('access-denied', 'You may not read this bitstream.')
-    const holder = await leases.holder(bitstream, request)
-    if (holder && mayRead(holder, readers)) return { caller: holder, isNew: false }
-    throw new Problem(
-      'authentication-required',
-      request.headers.authorization !== undefined || (request.query as Query).values.has(tokenParameter)
-        ? 'The token is invalid or has expired. A short-lived token in a URL is valid for two seconds.'
-        : 'This bitstream is not public. Send a token, or a short-lived one as ?authentication-token=.',
-    )
-  }
-
-  /**
-   * @throws Error if the file is missing, or has another size in a folder, which is a fault of the service
-   * @throws WrongAnswer if a bucket has it with another size
-   */
-  async function openFile({ sha256, size }: Bitstream, first: ByteRange | undefined): Promise<Opened> {
-    const file = await files.open(sha256, first, size)
-    if (!file) throw new Error(`the content ${sha256} is missing; \`carrel files verify\` lists all that are`)
-    if (file.size === size) return file
-    await file.close()
-    throw new Error(`the content ${sha256} has ${file.size} bytes instead of ${size}`)
-  }
 
   async function answer(request: FastifyRequest, reply: FastifyReply, uuid: string): Promise<FastifyReply> {
     const known = readUuid(uuid)
     const bitstream = known && (await repository.bitstream(known))
     if (!bitstream) throw new Problem('not-found', 'There is no bitstream with this UUID.')
-    const { caller, isNew } = await admit(request, bitstream)
+    const { caller, isNew } = await admit(leases, request, bitstream)
     const etag = `"${bitstream.sha256}"`
-    const isPublic = admits(bitstream.readers, anonymousViewer, today())
-    const headers = {
-      etag,
-      'accept-ranges': 'bytes',
-      // A browser may store a public file, but must revalidate it each time: access may change.
-      ...(isPublic && caller.kind === 'anonymous' ? { 'cache-control': 'private, no-cache' } : {}),
-      // If only the client's network grants access, pages of other sites must not read it through a visitor's
-      // browser.
-      ...(!isPublic && caller.kind === 'anonymous' ? { 'cross-origin-resource-policy': 'same-site' } : {}),
-      ...(caller.kind === 'acting' ? { 'x-acting-as': caller.session.eperson.uuid } : {}),
-    }
+    const headers = { etag, 'accept-ranges': 'bytes', ...headersOf(bitstream, caller) }
     const status = precondition(request.headers, etag)
     if (status === 304) return reply.headers(headers).code(304).send()
     if (status === 412) throw changed('file', etag)
@@ -139,7 +94,7 @@ export function contentRoutes(
     const sending = { bitstream, caller, isNew, wanted, headers }
     const handed = await handOver?.(request.raw, sending)
     if (handed) {
-      await begin(request, reply, sending)
+      await begin(parts, request, reply, sending)
       return reply.code(handed.status).headers(handed.headers).send('')
     }
     if (!(await turnOf(reply))) return transfers.run(() => send(request, reply, sending))
@@ -147,26 +102,14 @@ export function contentRoutes(
     // meanwhile.
     await lookAgain(request, reply)
     return transfers.run(async () =>
-      send(request, reply, { ...sending, ...(await admit(request, bitstream)) }),
+      send(request, reply, { ...sending, ...(await admit(leases, request, bitstream)) }),
     )
-  }
-
-  /** Records a new download and grants its lease, before the first byte is sent. */
-  async function begin(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { bitstream, caller, isNew }: Sending,
-  ): Promise<void> {
-    if (request.method !== 'GET' || !isNew || caller.kind === 'anonymous') return
-    await recordDownload(caller, request, bitstream.uuid)
-    // A program sends its access token again; a lease would outlive it.
-    if (!caller.grant) await leases.grant(caller, bitstream, request, reply)
   }
 
   async function send(request: FastifyRequest, reply: FastifyReply, sending: Sending): Promise<FastifyReply> {
     const { bitstream, wanted, headers } = sending
     const first = wanted === 'whole' ? { start: 0, end: bitstream.size - 1 } : wanted[0]
-    const file = await openFile(bitstream, request.method === 'HEAD' ? undefined : first)
+    const file = await openFile(files, bitstream, request.method === 'HEAD' ? undefined : first)
     const reader = createPieceReader(file, limits.largePieces)
     try {
       const described = presentation(bitstream)
@@ -174,7 +117,7 @@ export function contentRoutes(
         wanted === 'whole'
           ? wholeBody(reader, bitstream.size)
           : partialBody(reader, wanted, bitstream.size, described['content-type'] ?? '')
-      await begin(request, reply, sending)
+      await begin(parts, request, reply, sending)
       reply
         .code(wanted === 'whole' ? 200 : 206)
         .headers(headers)
@@ -202,6 +145,69 @@ export function contentRoutes(
     },
     (request, reply) => answer(request, reply, request.params.uuid),
   )
+}
+
+/** @returns the caller, and `isNew` for a new download @throws Problem if access is denied */
+async function admit(leases: Parts['leases'], request: FastifyRequest, bitstream: Bitstream) {
+  const { caller } = request
+  const { readers } = bitstream
+  const byToken = caller.kind !== 'anonymous'
+  if (mayRead(caller, readers)) {
+    if (!byToken) return { caller, isNew: false }
+    const holder = await leases.holder(bitstream, request)
+    return { caller, isNew: holder === undefined || !isSame(holder, caller) }
+  }
+  if (byToken) throw new Problem('access-denied', 'You may not read this bitstream.')
+  const holder = await leases.holder(bitstream, request)
+  if (holder && mayRead(holder, readers)) return { caller: holder, isNew: false }
+  throw new Problem(
+    'authentication-required',
+    request.headers.authorization !== undefined || (request.query as Query).values.has(tokenParameter)
+      ? 'The token is invalid or has expired. A short-lived token in a URL is valid for two seconds.'
+      : 'This bitstream is not public. Send a token, or a short-lived one as ?authentication-token=.',
+  )
+}
+
+/**
+ * @throws Error if the file is missing, or has another size in a folder, which is a fault of the service
+ * @throws WrongAnswer if a bucket has it with another size
+ */
+async function openFile(
+  files: Parts['files'],
+  { sha256, size }: Bitstream,
+  first: ByteRange | undefined,
+): Promise<Opened> {
+  const file = await files.open(sha256, first, size)
+  if (!file) throw new Error(`the content ${sha256} is missing; \`carrel files verify\` lists all that are`)
+  if (file.size === size) return file
+  await file.close()
+  throw new Error(`the content ${sha256} has ${file.size} bytes instead of ${size}`)
+}
+
+/** The headers that depend on who may read a file. */
+function headersOf(bitstream: Bitstream, caller: Caller) {
+  const isPublic = admits(bitstream.readers, anonymousViewer, today())
+  return {
+    // A browser may store a public file, but must revalidate it each time: access may change.
+    ...(isPublic && caller.kind === 'anonymous' ? { 'cache-control': 'private, no-cache' } : {}),
+    // If only the client's network grants access, pages of other sites must not read it through a visitor's
+    // browser.
+    ...(!isPublic && caller.kind === 'anonymous' ? { 'cross-origin-resource-policy': 'same-site' } : {}),
+    ...(caller.kind === 'acting' ? { 'x-acting-as': caller.session.eperson.uuid } : {}),
+  }
+}
+
+/** Records a new download and grants its lease, before the first byte is sent. */
+async function begin(
+  { leases, recordDownload }: Pick<Parts, 'leases' | 'recordDownload'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bitstream, caller, isNew }: Sending,
+): Promise<void> {
+  if (request.method !== 'GET' || !isNew || caller.kind === 'anonymous') return
+  await recordDownload(caller, request, bitstream.uuid)
+  // A program sends its access token again; a lease would outlive it.
+  if (!caller.grant) await leases.grant(caller, bitstream, request, reply)
 }
 
 /** True if the eperson is the same, and so is the actor. */

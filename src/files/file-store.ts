@@ -67,7 +67,7 @@ const cantLink: ReadonlySet<string> = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOT
 
 export function createFileStore(folder: string): FileStore {
   const layout = layoutOf(folder)
-  const folders = createFolders(layout)
+  const { putNew, linkNew } = createWriting(layout)
 
   async function holds({ sha256, size }: Content): Promise<boolean> {
     const place = layout.placeOf(sha256)
@@ -90,6 +90,68 @@ export function createFileStore(folder: string): FileStore {
     const found = await unlessMissing(readFile(layout.placeOf(sha256)))
     return found?.equals(bytes) ?? false
   }
+
+  async function keepOpened(source: Opened): Promise<Content> {
+    if (source.size > smallFile) return putNew(file => copy(source, file))
+    const bytes = await readWhole(source)
+    const content: Content = { sha256: hash('sha256', bytes), size: bytes.length }
+    if ((await holds(content)) && (await hasBytes(content, bytes))) return content
+    return putNew(async file => {
+      await file.writeFile(bytes)
+      return content
+    })
+  }
+
+  return {
+    holds,
+    keepOpened,
+    receive: pieces => putNew(file => writeThrough(pieces, file)),
+    keep: async path => {
+      const source = await openedFile(await open(path))
+      try {
+        return await keepOpened(source)
+      } finally {
+        await source.close()
+      }
+    },
+    adopt: async path => {
+      const source = await open(path)
+      try {
+        const isSmall = (await source.stat()).size <= smallFile
+        return (
+          (isSmall ? undefined : await linkNew(path, source)) ?? (await keepOpened(await openedFile(source)))
+        )
+      } finally {
+        await source.close()
+      }
+    },
+    pathInPlace: async ({ sha256, size }) => {
+      const place = layout.placeOf(sha256)
+      const found = await unlessMissing(stat(place))
+      return found?.size === size ? relative(folder, place) : undefined
+    },
+    open: sha256 => openIn(layout, sha256),
+  }
+}
+
+async function openIn(layout: Layout, sha256: string): Promise<Opened | undefined> {
+  const place = layout.placeOf(sha256)
+  // A sweep or an ingest may move the content from one path to the other while it is looked for.
+  for (const path of [place, layout.orphanOf(sha256), place]) {
+    const file = await unlessMissing(open(path))
+    if (file) return openedFile(file)
+  }
+  // A sweep that was going to delete the content was killed, or is about to find that it is in use.
+  const names = (await unlessMissing(readdir(layout.orphans))) ?? []
+  const doomed = names.find(name => name.startsWith(`${sha256}.`))
+  const file = doomed === undefined ? undefined : await unlessMissing(open(`${layout.orphans}/${doomed}`))
+  return file && openedFile(file)
+}
+
+/** Writes files under their SHA-256. */
+function createWriting(layout: Layout) {
+  const { folder } = layout
+  const folders = createFolders(layout)
 
   /** @param write writes the file and returns its hash and size */
   async function putNew(write: (file: FileHandle) => Promise<Content>): Promise<Content> {
@@ -142,59 +204,7 @@ export function createFileStore(folder: string): FileStore {
     }
   }
 
-  async function keepOpened(source: Opened): Promise<Content> {
-    if (source.size > smallFile) return putNew(file => copy(source, file))
-    const bytes = await readWhole(source)
-    const content: Content = { sha256: hash('sha256', bytes), size: bytes.length }
-    if ((await holds(content)) && (await hasBytes(content, bytes))) return content
-    return putNew(async file => {
-      await file.writeFile(bytes)
-      return content
-    })
-  }
-
-  return {
-    holds,
-    keepOpened,
-    receive: pieces => putNew(file => writeThrough(pieces, file)),
-    keep: async path => {
-      const source = await openedFile(await open(path))
-      try {
-        return await keepOpened(source)
-      } finally {
-        await source.close()
-      }
-    },
-    adopt: async path => {
-      const source = await open(path)
-      try {
-        const isSmall = (await source.stat()).size <= smallFile
-        return (
-          (isSmall ? undefined : await linkNew(path, source)) ?? (await keepOpened(await openedFile(source)))
-        )
-      } finally {
-        await source.close()
-      }
-    },
-    pathInPlace: async ({ sha256, size }) => {
-      const place = layout.placeOf(sha256)
-      const found = await unlessMissing(stat(place))
-      return found?.size === size ? relative(folder, place) : undefined
-    },
-    open: async sha256 => {
-      const place = layout.placeOf(sha256)
-      // A sweep or an ingest may move the content from one path to the other while it is looked for.
-      for (const path of [place, layout.orphanOf(sha256), place]) {
-        const file = await unlessMissing(open(path))
-        if (file) return openedFile(file)
-      }
-      // A sweep that was going to delete the content was killed, or is about to find that it is in use.
-      const names = (await unlessMissing(readdir(layout.orphans))) ?? []
-      const doomed = names.find(name => name.startsWith(`${sha256}.`))
-      const file = doomed === undefined ? undefined : await unlessMissing(open(`${layout.orphans}/${doomed}`))
-      return file && openedFile(file)
-    },
-  }
+  return { putNew, linkNew }
 }
 
 const copy = (from: Readable, to: FileHandle): Promise<Content> =>

@@ -106,6 +106,42 @@ export const importRecords = (
 ): Promise<ImportReport> =>
   importStaged(staging => addAll(staging, batches, options), entities, options, progress)
 
+const declaredIn = ({ types = new Map(), collations = new Map(), lists, reading }: ImportOptions) => ({
+  types,
+  collations,
+  ...(lists && { lists }),
+  ...declaredBy(reading),
+})
+
+/** Measures what becomes of the records that there are. */
+function measuring(
+  options: ImportOptions,
+  staged: Staged,
+  held: ReturnType<typeof heldBy> | undefined,
+  entities: Entities,
+) {
+  const { name, key, replace, losing, signal } = options
+  let effect: Partial<Awaited<ReturnType<typeof effectOf>>> = {}
+  const measure = async (): Promise<Agreed> => {
+    const before = (await entities.all()).get(name)
+    effect = await effectOf(before, staged, key, entities, signal)
+    const { loss } = effect
+    signal?.throwIfAborted()
+    if (loss?.needsReplace && !replace) throw new ImportError(lossRefused(name, loss))
+    if (loss && (loss.records.gone > 0 || loss.fields.gone.length > 0)) losing?.(loss)
+    const relies = await held?.requireReferences(staged, entities)
+    const agreed = agreedTo(before, loss)
+    return {
+      ...agreed,
+      // With `replace`, the loss is only reported.
+      ...(replace && { changes: Number.MAX_SAFE_INTEGER }),
+      ...(held && { declared: held.declared }),
+      ...(relies && { relies }),
+    }
+  }
+  return { measure, effect: () => effect }
+}
+
 /**
  * Replaces the records of an entity with those that `fill` adds.
  * @param fill adds the records
@@ -127,22 +163,18 @@ export async function importStaged(
     declare,
     uses,
     replace = false,
-    losing = () => {},
     event,
     signal,
-    types = new Map(),
-    collations = new Map(),
-    lists,
-    reading,
     recipe,
   } = options
   checkName(name)
   const start = performance.now()
   // Records that are written again have been checked before.
-  const held = replaces === undefined ? heldBy(await entities.all(), name, types) : undefined
+  const held =
+    replaces === undefined ? heldBy(await entities.all(), name, options.types ?? new Map()) : undefined
   const staging = createStaging(
     temporaryName(entities),
-    { types, collations, ...(lists && { lists }), ...declaredBy(reading), ...held?.declarations },
+    { ...declaredIn(options), ...held?.declarations },
     [key].flat(),
     entities.keepsFields,
   )
@@ -164,26 +196,7 @@ export async function importStaged(
       isWritten = share === 1
       progress('writing', share)
     }
-    let loss: Loss | undefined
-    let differences: Differences | undefined
-    const measure = async (): Promise<Agreed> => {
-      const before = (await entities.all()).get(name)
-      const found = await effectOf(before, staged, key, entities, signal)
-      loss = found.loss
-      differences = found.differences
-      signal?.throwIfAborted()
-      if (loss?.needsReplace && !replace) throw new ImportError(lossRefused(name, loss))
-      if (loss && (loss.records.gone > 0 || loss.fields.gone.length > 0)) losing(loss)
-      const relies = await held?.requireReferences(staged, entities)
-      const agreed = agreedTo(before, loss)
-      return {
-        ...agreed,
-        // With `replace`, the loss is only reported.
-        ...(replace && { changes: Number.MAX_SAFE_INTEGER }),
-        ...(held && { declared: held.declared }),
-        ...(relies && { relies }),
-      }
-    }
+    const { effect, measure } = measuring(options, staged, held, entities)
     const agrees = !replace || held?.isConstrained === true
     if (replaces === undefined && !agrees) await measure()
     const rule = await entities.publish(
@@ -218,8 +231,7 @@ export async function importStaged(
       read: rule,
       records: staged.count,
       fields: staged.fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
-      ...(loss && { loss }),
-      ...(differences && { differences }),
+      ...effect(),
       ...staging.notes.found(),
       milliseconds: Math.round(performance.now() - start),
     }

@@ -78,7 +78,8 @@ const takenKinds: Readonly<Record<FieldType, readonly FieldType[]>> = {
 /** Maximum number of fields whose records are read again to find an example. */
 const maxExamples = 20
 
-export function createRanking({ pool, batches, fields, count, valuesPath }: Parts): Ranking {
+export function createRanking(parts: Parts): Ranking {
+  const { pool, batches, fields, count } = parts
   const bytes = count * Uint32Array.BYTES_PER_ELEMENT
   /** Fields ranked in the order of the file. */
   const early = new Set<number>()
@@ -88,51 +89,12 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
   /** Numbers of the records, if they are still needed once all fields are ranked. */
   let kept: SharedNumbers | undefined
 
-  /** @returns undefined if the sort keys of a field don't tell how its values are written in the records */
-  function valuesOf(place: number): RankTask['values'] {
-    const { type, collation } = fields[place] as Field
-    if (collation !== undefined || valuesPath === null) return undefined
-    let common = allStyles
-    for (const { indexes, fields: read } of batches) {
-      const index = indexes.get(place)
-      const field = index === undefined ? undefined : read[index]
-      if (!field) continue
-      if ([...field.kinds.keys()].some(kind => !takenKinds[type].includes(kind))) return undefined
-      common &= field.styles
-    }
-    return common === 0 ? undefined : { path: `${valuesPath}-${place}`, styles: common }
-  }
-
-  /** @param slot the number of the room for its ranks that no other field uses meanwhile */
-  async function rank(place: number, slot: number, numbers?: SharedNumbers): Promise<RankedField> {
-    const { name, type, collation } = fields[place] as Field
-    const task: RankTask = {
-      name,
-      type,
-      collation,
-      batches: batches.map(batch => ({
-        descriptor: batch.descriptor,
-        count: batch.count,
-        runs: batch.runs,
-        field: batch.indexes.get(place) ?? -1,
-      })),
-      numbers,
-      descriptor: pool.ranks,
-      position: place * bytes,
-      room: (fields.length + slot) * bytes,
-      values: valuesOf(place),
-    }
-    const result = batches.length > 1 ? await pool.rank(task) : pool.here.rank(task)
-    if ('refused' in result) throw errorOf(result.refused)
-    return result
-  }
-
   /** Ranks the fields, as many at a time as there are threads. */
   function begin(places: readonly number[], numbers?: SharedNumbers): void {
     const running: Promise<unknown>[] = []
     for (const [at, place] of places.entries()) {
       const before = running[at - pool.size] ?? Promise.resolve()
-      const done = before.then(() => rank(place, at % pool.size, numbers))
+      const done = before.then(() => rank(parts, place, at % pool.size, numbers))
       // The error is meant for the caller that requests the ranks.
       running.push(done.catch(() => {}))
       ranked.set(place, done)
@@ -193,29 +155,80 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
       }
       await Promise.all(Array.from({ length: pool.size }, writeSome))
     },
-    digits: async () => {
-      const found = new Map<number, Digits>()
-      const written = new Set(
-        batches.flatMap(batch =>
-          [...batch.indexes].flatMap(([place, index]) => (batch.fields[index]?.hasForms ? place : [])),
-        ),
-      )
-      for (const [place, { name }] of fields.entries()) {
-        if (!written.has(place) || found.size === maxExamples) continue
-        const { pair } = (await ranked.get(place)) ?? {}
-        const example =
-          pair &&
-          digitsAt(
-            name,
-            pair.flatMap(({ batch: at, code }) => {
-              const batch = batches[at]
-              const field = batch?.indexes.get(place)
-              return batch && field !== undefined ? { batch, field, code } : []
-            }),
-          )
-        if (example) found.set(place, example)
-      }
-      return found
-    },
+    digits: () => digitsOf(parts, ranked),
   }
+}
+
+/** @returns undefined if the sort keys of a field don't tell how its values are written in the records */
+function valuesOf({ batches, fields, valuesPath }: Parts, place: number): RankTask['values'] {
+  const { type, collation } = fields[place] as Field
+  if (collation !== undefined || valuesPath === null) return undefined
+  let common = allStyles
+  for (const { indexes, fields: read } of batches) {
+    const index = indexes.get(place)
+    const field = index === undefined ? undefined : read[index]
+    if (!field) continue
+    if ([...field.kinds.keys()].some(kind => !takenKinds[type].includes(kind))) return undefined
+    common &= field.styles
+  }
+  return common === 0 ? undefined : { path: `${valuesPath}-${place}`, styles: common }
+}
+
+/** @param slot the number of the room for its ranks that no other field uses meanwhile */
+async function rank(
+  parts: Parts,
+  place: number,
+  slot: number,
+  numbers?: SharedNumbers,
+): Promise<RankedField> {
+  const { batches, fields, pool } = parts
+  const bytes = parts.count * Uint32Array.BYTES_PER_ELEMENT
+  const { name, type, collation } = fields[place] as Field
+  const task: RankTask = {
+    name,
+    type,
+    collation,
+    batches: batches.map(batch => ({
+      descriptor: batch.descriptor,
+      count: batch.count,
+      runs: batch.runs,
+      field: batch.indexes.get(place) ?? -1,
+    })),
+    numbers,
+    descriptor: pool.ranks,
+    position: place * bytes,
+    room: (fields.length + slot) * bytes,
+    values: valuesOf(parts, place),
+  }
+  const result = batches.length > 1 ? await pool.rank(task) : pool.here.rank(task)
+  if ('refused' in result) throw errorOf(result.refused)
+  return result
+}
+
+async function digitsOf(
+  { batches, fields }: Parts,
+  ranked: ReadonlyMap<number, Promise<RankedField>>,
+): Promise<ReadonlyMap<number, Digits>> {
+  const found = new Map<number, Digits>()
+  const written = new Set(
+    batches.flatMap(batch =>
+      [...batch.indexes].flatMap(([place, index]) => (batch.fields[index]?.hasForms ? place : [])),
+    ),
+  )
+  for (const [place, { name }] of fields.entries()) {
+    if (!written.has(place) || found.size === maxExamples) continue
+    const { pair } = (await ranked.get(place)) ?? {}
+    const example =
+      pair &&
+      digitsAt(
+        name,
+        pair.flatMap(({ batch: at, code }) => {
+          const batch = batches[at]
+          const field = batch?.indexes.get(place)
+          return batch && field !== undefined ? { batch, field, code } : []
+        }),
+      )
+    if (example) found.set(place, example)
+  }
+  return found
 }

@@ -107,25 +107,7 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
       client.buildAuthorizationUrl(await configuration(), parameters).href,
     codeChallenge: client.calculatePKCECodeChallenge,
 
-    redeem: async (callback, { state, nonce, verifier }) => {
-      const made = await configuration()
-      const tokens = await answered(
-        client.authorizationCodeGrant(made, callback, {
-          expectedState: state,
-          expectedNonce: nonce,
-          pkceCodeVerifier: verifier,
-          idTokenExpected: true,
-        }),
-      )
-      const claims = tokens.claims()
-      if (!claims || claims.sub === '') throw new Refused('no ID token, or one without a subject')
-      if (claims.iat > Date.now() / 1000 + clockTolerance)
-        throw new Refused('an ID token from the future (iat)')
-      const more = provider.userInfo
-        ? await answered(client.fetchUserInfo(made, tokens.access_token, claims.sub))
-        : {}
-      return { claims, idToken: tokens.id_token ?? '', more }
-    },
+    redeem: async (callback, checks) => redeemed(await configuration(), callback, checks, provider.userInfo),
 
     logoutUrl: async parameters => {
       const made = await configuration()
@@ -134,22 +116,45 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
         : undefined
     },
 
-    tryCredentials: async (redirectUri, way) => {
-      const made = await configuration(way)
-      const parameters = {
-        code: 'carrel-sso-check',
-        redirect_uri: redirectUri,
-        code_verifier: client.randomPKCECodeVerifier(),
-      }
-      try {
-        await client.genericGrantRequest(made, 'authorization_code', parameters)
-        return 'accepted'
-      } catch (error) {
-        if (error instanceof client.ResponseBodyError) return codeOf(error.error)
-        if (error instanceof client.WWWAuthenticateChallengeError) return 'invalid_client'
-        throw translate(error)
-      }
-    },
+    tryCredentials: async (redirectUri, way) => errorOfGrant(await configuration(way), redirectUri),
+  }
+}
+
+async function redeemed(
+  made: client.Configuration,
+  callback: URL,
+  { state, nonce, verifier }: Checks,
+  userInfo: boolean,
+): Promise<Redeemed> {
+  const tokens = await answered(
+    client.authorizationCodeGrant(made, callback, {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: verifier,
+      idTokenExpected: true,
+    }),
+  )
+  const claims = tokens.claims()
+  if (!claims || claims.sub === '') throw new Refused('no ID token, or one without a subject')
+  if (claims.iat > Date.now() / 1000 + clockTolerance) throw new Refused('an ID token from the future (iat)')
+  const more = userInfo ? await answered(client.fetchUserInfo(made, tokens.access_token, claims.sub)) : {}
+  return { claims, idToken: tokens.id_token ?? '', more }
+}
+
+/** @returns the error code for a code that can't be right */
+async function errorOfGrant(made: client.Configuration, redirectUri: string): Promise<string> {
+  const parameters = {
+    code: 'carrel-sso-check',
+    redirect_uri: redirectUri,
+    code_verifier: client.randomPKCECodeVerifier(),
+  }
+  try {
+    await client.genericGrantRequest(made, 'authorization_code', parameters)
+    return 'accepted'
+  } catch (error) {
+    if (error instanceof client.ResponseBodyError) return codeOf(error.error)
+    if (error instanceof client.WWWAuthenticateChallengeError) return 'invalid_client'
+    throw translate(error)
   }
 }
 

@@ -69,76 +69,56 @@ interface Waiting {
 const patience = 60
 const logoutCookie = 'CARREL-SSO-LOGOUT'
 
-export function createProviderLogins(parts: Parts): ProviderLogins {
-  const {
-    sessions,
-    newSessions,
-    addresses,
-    clock,
-    cookies,
-    identities,
-    lastProvider,
-    specialGroups,
-    tickets,
-  } = parts
-  const tradeCookies = createTradeCookies(cookies)
-
-  async function admit(
-    vouched: Vouched,
-    redirectUrl: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
-    const { provider } = vouched
-    const providerName = vouched.idp?.displayName ?? provider.name
-    // Trying again forces a login: the provider knows this browser, and would send the same person.
-    const ways = addresses.waysOn(provider.scheme, redirectUrl)
-    const members = { ...ways, begin: addresses.force(provider.scheme, redirectUrl, provider.id) }
-    const event = loginEvent(request, null, provider.scheme, provider.id)
-    const { name, sid } = vouched.session
-    const read =
-      isClean(name) && isClean(sid ?? '')
-        ? readIdentity(provider, vouched.attributes, vouched.idp)
-        : 'the name of the session has control characters or invalid Unicode'
-    if (typeof read === 'string') {
-      noteRefusal(request.log, provider.id, read, vouched.names)
-      await newSessions.fail(event)
-      throw new Problem('account-refused', `Your account at ${providerName} may not log in here.`, {
-        members,
-      })
-    }
-    const { identity, groups, emailIgnored } = read
-    const found = await identities.recognize(identity, matchingOf(provider), event)
-    const session = found.eperson && (await sessions.of(found.eperson.uuid))
-    if (found.kind === 'refused' || !session) {
-      const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
-      const noEmail = identity.email === null ? '; no e-mail address came' : ''
-      noteRefusal(
-        request.log,
-        provider.id,
-        `${why}${emailIgnored === null ? noEmail : `; the one that came is ignored: ${emailIgnored}`}`,
-        vouched.names,
-      )
-      await newSessions.fail({ ...event, eperson: found.eperson?.uuid ?? null })
-      throw new Problem(
-        'account-refused',
-        `${providerName} knows you, but you have no account here that this login can use.`,
-        { members },
-      )
-    }
-    const waiting: Waiting = {
-      uuid: session.eperson.uuid,
-      sessionKey: Buffer.from(session.sessionKey).toString('base64'),
-      method: provider.scheme,
-      sg: specialGroups.ofLogin(provider.scheme, groups),
-      session: { provider: provider.id, ...vouched.session },
-    }
-    tradeCookies.add(request, reply, await tickets.issue('trade', waiting, patience), patience)
-    return reply.redirect(redirectUrl, 303)
+/** Finds who was vouched for. @throws Problem if they may not log in here */
+async function recognized(
+  { addresses, identities, newSessions, sessions }: Parts,
+  vouched: Vouched,
+  redirectUrl: string,
+  request: FastifyRequest,
+) {
+  const { provider } = vouched
+  const providerName = vouched.idp?.displayName ?? provider.name
+  // Trying again forces a login: the provider knows this browser, and would send the same person.
+  const ways = addresses.waysOn(provider.scheme, redirectUrl)
+  const members = { ...ways, begin: addresses.force(provider.scheme, redirectUrl, provider.id) }
+  const event = loginEvent(request, null, provider.scheme, provider.id)
+  const { name, sid } = vouched.session
+  const read =
+    isClean(name) && isClean(sid ?? '')
+      ? readIdentity(provider, vouched.attributes, vouched.idp)
+      : 'the name of the session has control characters or invalid Unicode'
+  if (typeof read === 'string') {
+    noteRefusal(request.log, provider.id, read, vouched.names)
+    await newSessions.fail(event)
+    throw new Problem('account-refused', `Your account at ${providerName} may not log in here.`, {
+      members,
+    })
   }
+  const { identity, groups, emailIgnored } = read
+  const found = await identities.recognize(identity, matchingOf(provider), event)
+  const session = found.eperson && (await sessions.of(found.eperson.uuid))
+  if (found.kind === 'refused' || !session) {
+    const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
+    const noEmail = identity.email === null ? '; no e-mail address came' : ''
+    noteRefusal(
+      request.log,
+      provider.id,
+      `${why}${emailIgnored === null ? noEmail : `; the one that came is ignored: ${emailIgnored}`}`,
+      vouched.names,
+    )
+    await newSessions.fail({ ...event, eperson: found.eperson?.uuid ?? null })
+    throw new Problem(
+      'account-refused',
+      `${providerName} knows you, but you have no account here that this login can use.`,
+      { members },
+    )
+  }
+  return { session, groups }
+}
 
-  const providerOf = ({ provider }: ProviderSession) =>
-    parts.providers.find(one => one.config.id === provider)
+/** Trades the tickets of finished logins for sessions. */
+function createTrade(parts: Parts, tradeCookies: TradeCookies, providerOf: ProviderOf): Trade {
+  const { sessions, newSessions, clock, lastProvider, tickets } = parts
   const isOffered = ({ method, session }: Waiting) => providerOf(session)?.config.scheme === method
 
   async function begin(
@@ -161,7 +141,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     return { ...begun, method, sg }
   }
 
-  const trade: Trade = {
+  return {
     waiting: async request => {
       for (const ticket of tradeCookies.tickets(request)) {
         const waiting = await tickets.read<Waiting>('trade', ticket)
@@ -187,10 +167,37 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
       lastProvider.take(request, reply)
     },
   }
+}
+
+type ProviderOf = (session: Pick<ProviderSession, 'provider'>) => Provider | undefined
+
+export function createProviderLogins(parts: Parts): ProviderLogins {
+  const { addresses, cookies, specialGroups, tickets } = parts
+  const tradeCookies = createTradeCookies(cookies)
+  const providerOf: ProviderOf = ({ provider }) => parts.providers.find(one => one.config.id === provider)
+
+  async function admit(
+    vouched: Vouched,
+    redirectUrl: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { provider } = vouched
+    const { session, groups } = await recognized(parts, vouched, redirectUrl, request)
+    const waiting: Waiting = {
+      uuid: session.eperson.uuid,
+      sessionKey: Buffer.from(session.sessionKey).toString('base64'),
+      method: provider.scheme,
+      sg: specialGroups.ofLogin(provider.scheme, groups),
+      session: { provider: provider.id, ...vouched.session },
+    }
+    tradeCookies.add(request, reply, await tickets.issue('trade', waiting, patience), patience)
+    return reply.redirect(redirectUrl, 303)
+  }
 
   return {
     admit,
-    trade,
+    trade: createTrade(parts, tradeCookies, providerOf),
     offerLogout: async (session, method, reply) => {
       const provider = providerOf(session)
       // The last session at a provider may be that of another device.

@@ -36,16 +36,22 @@ const usedFor = 3_600
  * redirection endpoint.
  */
 export function returnRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, pendingLogins, config, logins, providers, tickets } = parts
+  const { providers } = parts
+  const returning = createReturning(parts)
   const saml = providers.filter((one): one is SamlProvider => one.kind === 'saml')
   const oidc = providers.filter((one): one is OidcProvider => one.kind === 'oidc')
+  if (saml.length > 0) samlReturns(app, parts, returning, saml)
+  oidcReturns(app, returning, oidc)
+}
 
-  interface Resumed<P extends Provider> {
-    readonly pendingLogin: PendingLogin
-    readonly provider: P
-    readonly ways: WaysOn
-  }
+interface Resumed<P extends Provider> {
+  readonly pendingLogin: PendingLogin
+  readonly provider: P
+  readonly ways: WaysOn
+}
 
+/** Takes the answers of providers to logins that have begun. */
+function createReturning({ addresses, pendingLogins, config, logins, tickets }: Parts) {
   async function resume<P extends Provider>(
     state: string,
     from: readonly P[],
@@ -98,56 +104,71 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     return undefined
   }
 
-  if (saml.length > 0) {
-    routesOf(app).get(
-      '/sso/saml/metadata',
-      route('showServiceProvider', reads('anybody', 'none')),
-      async (_request, reply) =>
-        reply.type('application/samlmetadata+xml').send(
-          serviceProviderMetadata(
-            config.saml,
-            addresses,
-            saml.map(one => one.config).filter(one => one.federation),
-          ),
-        ),
-    )
-    routesOf(app).post(
-      '/sso/saml/acs',
-      {
-        config: {
-          isPage: true,
-          isProviderMessage: true,
-          ...route(
-            'acceptAssertion',
-            withoutCsrf(
-              'An identity provider sends it, and has no pair.',
-              acceptsShortLived(changes('anybody', 'none', formOf(messageLimit))),
-            ),
-          ).config,
-        },
-      },
-      async (request, reply) => {
-        const form = readForm(request)
-        const resumed = await resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
-        const response = form.get('SAMLResponse')?.toString() ?? ''
-        return arrive(
-          () => resumed.provider.protocol.accept(response, resumed.pendingLogin, clientOf(request)),
-          resumed,
-          request,
-          reply,
-        )
-      },
-    )
-    // This address stays in the browser's address bar after a refusal.
-    routesOf(app).get(
-      '/sso/saml/acs',
-      { config: { isPage: true, ...route('refuseAssertion', reads('anybody', 'none')).config } },
-      async request => {
-        throw methodNotAllowed(request, ['POST'])
-      },
-    )
-  }
+  return { resume, arrive }
+}
 
+type Returning = ReturnType<typeof createReturning>
+
+function samlReturns(
+  app: FastifyInstance,
+  { addresses, config }: Parts,
+  { resume, arrive }: Returning,
+  saml: readonly SamlProvider[],
+): void {
+  routesOf(app).get(
+    '/sso/saml/metadata',
+    route('showServiceProvider', reads('anybody', 'none')),
+    async (_request, reply) =>
+      reply.type('application/samlmetadata+xml').send(
+        serviceProviderMetadata(
+          config.saml,
+          addresses,
+          saml.map(one => one.config).filter(one => one.federation),
+        ),
+      ),
+  )
+  routesOf(app).post(
+    '/sso/saml/acs',
+    {
+      config: {
+        isPage: true,
+        isProviderMessage: true,
+        ...route(
+          'acceptAssertion',
+          withoutCsrf(
+            'An identity provider sends it, and has no pair.',
+            acceptsShortLived(changes('anybody', 'none', formOf(messageLimit))),
+          ),
+        ).config,
+      },
+    },
+    async (request, reply) => {
+      const form = readForm(request)
+      const resumed = await resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
+      const response = form.get('SAMLResponse')?.toString() ?? ''
+      return arrive(
+        () => resumed.provider.protocol.accept(response, resumed.pendingLogin, clientOf(request)),
+        resumed,
+        request,
+        reply,
+      )
+    },
+  )
+  // This address stays in the browser's address bar after a refusal.
+  routesOf(app).get(
+    '/sso/saml/acs',
+    { config: { isPage: true, ...route('refuseAssertion', reads('anybody', 'none')).config } },
+    async request => {
+      throw methodNotAllowed(request, ['POST'])
+    },
+  )
+}
+
+function oidcReturns(
+  app: FastifyInstance,
+  { resume, arrive }: Returning,
+  oidc: readonly OidcProvider[],
+): void {
   for (const provider of oidc) {
     const url = `/sso/oidc/callback/${provider.config.id}`
     routesOf(app).get(
