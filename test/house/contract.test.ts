@@ -62,6 +62,16 @@ test('every line of the contract that begins with a number is a rule with known 
   assert.equal(numbers.size, rules.length)
 })
 
+test('a rule of ours has at most 120 words: what is longer belongs into the reference', () => {
+  const ours = rules.filter(({ text }) => !text.includes('(given)'))
+  assert.ok(ours.length > 200, `${ours.length} rules are ours`)
+  const long = ours.map(({ name, text }) => [name, text.split(/\s+/).length] as const)
+  assert.deepEqual(
+    long.filter(([, words]) => words > 120),
+    [],
+  )
+})
+
 test('the rules of a test are found however the test is made', () => {
   // A text that begins with a rule's number is the name of a test, or the message of an assertion.
   const beginnings = /^(?!.*\bassert\b).*?['"`]((?:[A-Z]{1,2}\d{1,2} )+)/gm
