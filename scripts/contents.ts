@@ -2,8 +2,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Number of headings of the second level from which a page has a list of its contents. */
+/** Number of headings of the second level from which a page has a list of its contents, however short it is. */
 const fromHeadings = 11
+/** Number of lines above which a page has such a list, if it has headings. */
+const longPage = 200
 
 const start = '<!-- Contents, by `npm run docs`. -->'
 const list = new RegExp(`${start}\\n[^\\n]*\\n\\n`)
@@ -16,20 +18,13 @@ export const anchorOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
 
-/** The headings of a page's sections, outside of blocks of code. */
-const headingsOf = (page: string): string[] =>
-  [...page.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').matchAll(/^## (.+)$/gm)].map(
-    ([, heading = '']) => heading,
-  )
-
-/** The heading of a decision begins with its number. */
-const isDecision = (heading: string): boolean => /^\d{4} /.test(heading)
-
-/** Returns a page with a list of its contents before the first of its headings, if it has many, or decisions. */
+/** Returns a page with a list of its contents before the first of its headings, if it is long or has many. */
 export function withContents(page: string): string {
   const plain = page.replace(list, '')
-  const headings = headingsOf(plain)
-  if (headings.length < fromHeadings && !headings.some(isDecision)) return plain
+  const code = /^( *)```[\s\S]*?^\1```$/gm
+  const headings = [...plain.replaceAll(code, '').matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading)
+  const isLong = headings.length > 1 && plain.split('\n').length > longPage
+  if (!isLong && headings.length < fromHeadings) return plain
   const links = headings.map(heading => `[${heading}](#${anchorOf(heading)})`)
   return plain.replace(/^## /m, `${start}\n${links.join(' · ')}\n\n## `)
 }
