@@ -18,13 +18,21 @@ export const anchorOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
 
-/** Returns a page with a list of its contents before the first of its headings, if it is long or has many. */
+/** The headings of a page's sections, outside of blocks of code. */
+const headingsOf = (page: string): string[] =>
+  [...page.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '').matchAll(/^## (.+)$/gm)].map(
+    ([, heading = '']) => heading,
+  )
+
+/** The heading of a decision begins with its number. */
+const isDecision = (heading: string): boolean => /^\d{4} /.test(heading)
+
+/** Returns a page with a list of its contents before the first of its headings, if it is long, has many, or decisions. */
 export function withContents(page: string): string {
   const plain = page.replace(list, '')
-  const code = /^( *)```[\s\S]*?^\1```$/gm
-  const headings = [...plain.replaceAll(code, '').matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading)
+  const headings = headingsOf(plain)
   const isLong = headings.length > 1 && plain.split('\n').length > longPage
-  if (!isLong && headings.length < fromHeadings) return plain
+  if (!isLong && headings.length < fromHeadings && !headings.some(isDecision)) return plain
   const links = headings.map(heading => `[${heading}](#${anchorOf(heading)})`)
   return plain.replace(/^## /m, `${start}\n${links.join(' · ')}\n\n## `)
 }
