@@ -60,8 +60,7 @@ export interface FileStore {
 const smallFile = 1024 * 1024
 
 /**
- * Errors of link(2): another file system, one without links, too many links, and forbidden links to files of
- * others.
+ * Errors of link(2): another file system, one without links, too many links, and forbidden links to files of others.
  */
 const cantLink: ReadonlySet<string> = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP'])
 
@@ -153,6 +152,14 @@ function createWriting(layout: Layout) {
   const { folder } = layout
   const folders = createFolders(layout)
 
+  async function moveIn(temporary: string, content: Content): Promise<Content> {
+    const place = layout.placeOf(content.sha256)
+    await folders.of(place)
+    await rename(temporary, place)
+    await syncFolder(dirname(place))
+    return content
+  }
+
   /** @param write writes the file and returns its hash and size */
   async function putNew(write: (file: FileHandle) => Promise<Content>): Promise<Content> {
     await folders.ready()
@@ -166,11 +173,7 @@ function createWriting(layout: Layout) {
       } finally {
         await file.close()
       }
-      const place = layout.placeOf(content.sha256)
-      await folders.of(place)
-      await rename(temporary, place)
-      await syncFolder(dirname(place))
-      return content
+      return await moveIn(temporary, content)
     } catch (error) {
       await rm(temporary, { force: true })
       throw error
@@ -193,11 +196,7 @@ function createWriting(layout: Layout) {
       await chmod(temporary, (await modesIn(folder)).file)
       // The file counts as new, like a copy.
       await touch(temporary)
-      const place = layout.placeOf(content.sha256)
-      await folders.of(place)
-      await rename(temporary, place)
-      await syncFolder(dirname(place))
-      return content
+      return await moveIn(temporary, content)
     } finally {
       // rename(2) leaves both names if they are the same file already.
       await rm(temporary, { force: true })
@@ -224,8 +223,7 @@ async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Pr
 }
 
 /**
- * Creates folders and syncs their parents before they are used, once per process, because no folder is ever
- * removed.
+ * Creates folders and syncs their parents before they are used, once per process, because no folder is ever removed.
  */
 function createFolders(layout: Layout) {
   const made = new Map<string, Promise<void>>()

@@ -113,6 +113,20 @@ const declaredIn = ({ types = new Map(), collations = new Map(), lists, reading 
   ...declaredBy(reading),
 })
 
+type Kept = Pick<NewEntity, 'keepsNewer' | 'declare' | 'uses' | 'relies'>
+
+/** What is kept with the entity. @param quoting how this file was read */
+const keptOf = (
+  { keepsNewer, relies, declare, uses, recipe }: Kept & Pick<ImportOptions, 'recipe'>,
+  quoting: false | { readonly quote: 'none' },
+) => ({
+  ...(keepsNewer !== undefined && { keepsNewer }),
+  ...(relies && { relies }),
+  ...(declare && { declare }),
+  ...(uses !== undefined && { uses }),
+  ...(recipe !== undefined && { recipe: recipe && { ...recipe, ...quoting } }),
+})
+
 /** Measures what becomes of the records that there are. */
 function measuring(
   options: ImportOptions,
@@ -150,23 +164,10 @@ function measuring(
 export async function importStaged(
   fill: (staging: Staging) => Promise<void>,
   entities: Entities,
-  options: ImportOptions & Pick<NewEntity, 'replaces' | 'keepsNewer' | 'declare' | 'uses' | 'relies'>,
+  options: ImportOptions & Kept & Pick<NewEntity, 'replaces'>,
   progress: Progress,
 ): Promise<ImportReport> {
-  const {
-    name,
-    key,
-    read,
-    replaces,
-    keepsNewer,
-    relies,
-    declare,
-    uses,
-    replace = false,
-    event,
-    signal,
-    recipe,
-  } = options
+  const { name, key, read, replaces, replace = false, event, signal } = options
   checkName(name)
   const start = performance.now()
   // Records that are written again have been checked before.
@@ -201,20 +202,10 @@ export async function importStaged(
     if (replaces === undefined && !agrees) await measure()
     const rule = await entities.publish(
       {
-        ...{
-          name,
-          key,
-          read,
-          fields: staged.fields,
-          ranks: ranksWith(written, staged),
-          ...(entities.keepsFields && { writeFields: staged.writeFields }),
-        },
+        ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
+        ...(entities.keepsFields && { writeFields: staged.writeFields }),
         ...(replaces !== undefined ? { replaces } : agrees ? { agree: measure } : {}),
-        ...(keepsNewer !== undefined && { keepsNewer }),
-        ...(relies && { relies }),
-        ...(declare && { declare }),
-        ...(uses !== undefined && { uses }),
-        ...(recipe !== undefined && { recipe: recipe && { ...recipe, ...quoting } }),
+        ...keptOf(options, quoting),
       },
       // The records are compared again if the entity changes before they are published.
       recordsWith(written, staged, replaces !== undefined || replace),

@@ -66,17 +66,11 @@ export interface Staged {
   readonly fields: readonly Field[]
   /** Returns the findings about each field, once all fields are ranking. */
   findings(): Promise<readonly Findings[]>
-  /**
-   * Counts the given keys that a record has.
-   * @param keys the values of each, in the order of the key fields
-   */
+  /** Counts the given keys that a record has. @param keys the values of each, in the order of the key fields */
   countKnown(keys: readonly (readonly unknown[])[]): number
   /** Each value of a field that is looked up, with the first line that has it. */
   firsts(name: string): readonly First[]
-  /**
-   * Iterates over the records as JSON, in the order of the key.
-   * @param isLast false to be able to do it again
-   */
+  /** Iterates over the records as JSON, in the order of the key. @param isLast false to be able to do it again */
   records(isLast: boolean): Iterable<string>
   /** Returns the ranks of a field. The array is reused for the next field. */
   ranks(field: number): Promise<Uint32Array>
@@ -101,15 +95,14 @@ export function createStaging(
   key: readonly string[],
   withFields = false,
 ): Staging {
-  const { constraints = [], unique = [], looked = [] } = declarations
+  const { constraints = [] } = declarations
   const pool = createWorkerPool(file, declarations)
   const list = new FieldList(declarations)
   const faults = new Faults()
   const notes = new Notes()
   const encoder = new Encoder(pool.spool, declarations.types, error => faults.add(error), constraints)
-  let batches: StagedBatch[] = []
-  /** The batches as they were read, whose runs are where they were written. */
-  const read: readonly StagedBatch[] = batches
+  const batches: StagedBatch[] = []
+  const stage: Stage = { batches, declarations, faults, file, key, list, pool, withFields }
   /** Number of batches whose keys have been checked. */
   let checked = 0
 
@@ -121,8 +114,8 @@ export function createStaging(
     if (list.count > readAnyway) checkKeys()
     faults.throwIfEnough(list.count)
   }
-  function takeAll({ batches: read, found, isEnd }: Encoded): void {
-    for (const batch of read) take(batch)
+  function takeAll({ batches: encoded, found, isEnd }: Encoded): void {
+    for (const batch of encoded) take(batch)
     faults.merge(found)
     if (isEnd) throw faults.refused(found.isCut)
   }
@@ -131,152 +124,26 @@ export function createStaging(
       refuseKeyless(batches[checked] as StagedBatch, key, error => faults.add(error))
   }
 
-  async function readPieces(pieces: AsyncIterable<Piece>, signal: AbortSignal | undefined): Promise<void> {
-    /**
-     * The first piece, which is read in this thread if it stays the only one: that is faster than
-     * starting another thread.
-     */
-    let first: Piece | undefined
-    const running: Promise<Encoded>[] = []
-    const start = (piece: Piece) => {
-      const encoded = pool.encode(piece)
-      // The error is handled when the result's turn comes.
-      encoded.catch(() => {})
-      running.push(encoded)
-    }
-    const takeNext = async () => {
-      try {
-        takeAll((await running.shift()) as Encoded)
-      } catch (error) {
-        // Faults of later lines are irrelevant now.
-        running.length = 0
-        throw error
-      }
-    }
-    const settle = async () => {
-      while (running.length > 0) await takeNext()
-      if (first) takeAll(pool.here.encode(first))
-    }
-    try {
-      for await (const piece of pieces) {
-        signal?.throwIfAborted()
-        if (first) start(first)
-        if (!first && running.length === 0 && batches.length === 0) {
-          first = piece
-          continue
-        }
-        first = undefined
-        start(piece)
-        if (running.length > pool.size + 1) await takeNext()
-      }
-    } catch (error) {
-      if (!(error instanceof ImportError) || signal?.aborted) throw error
-      // Faults of earlier lines come first.
-      await settle()
-      throw faults.endedBy(error)
-    }
-    await settle()
-  }
-
-  async function finish(progress: (share: number) => void): Promise<Staged> {
-    take(encoder.flush())
-    if (key.every(name => list.has(name))) checkKeys()
-    faults.throwIfAny()
-    const keyPlaces = key.map(name => list.place(name, 'the key field'))
-    list.checkDeclarations()
-    const { count, fields } = list
-    const ranking = createRanking({
-      pool,
-      batches,
-      fields,
-      count,
-      valuesPath: withFields && count >= fewestRecords ? file : null,
-    })
-    const collated = [...fields.keys()].filter(place => fields[place]?.collation !== undefined)
-    const placesOf = (names: readonly string[]) =>
-      names.filter(name => list.has(name)).map(name => list.place(name, 'the field'))
-    const [differing, asked] = [placesOf(unique), placesOf(looked)]
-    const early = [...new Set([...collated, ...keyPlaces, ...differing, ...asked])]
-    const distinct = await ranking.inOrderOfFile(early)
-    progress(0.5)
-    const records: Records = recordsOf(batches)
-    // The numbers are shared with the threads that rank the other fields.
-    const numbers = new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
-    const ranked = (place: number): KeyField => ({
-      field: fields[place] as Field,
-      read: into => ranking.read(place, into),
-      distinct: distinct[early.indexOf(place)] ?? 0,
-    })
-    const keyFields = keyPlaces.map(ranked)
-    for (const place of differing) refuseRepeated(ranked(place), count, records, faults)
-    faults.throwIfAny()
-    const firsts = new Map(
-      asked.map(place => [fields[place]?.name ?? '', firstsOf(ranked(place), count, records)]),
-    )
-    numberByKey(keyFields, numbers, records)
-    ranking.start(numbers, keyPlaces.length === 1 ? keyPlaces[0] : undefined)
-    const ordered: StagedBatch[] = []
-    for (const [at, batch] of batches.entries()) {
-      ordered.push({
-        ...batch,
-        ...reordered(batch, numbers.subarray(batch.start, batch.start + batch.count), pool.spool),
-      })
-      progress(0.5 + at / batches.length / 2)
-      await turn()
-    }
-    batches = ordered
-    const indexes = batchIndexes(read, numbers)
-    let column: Uint32Array | undefined
-    let writing: Promise<void> | undefined
-    return {
-      count,
-      fields,
-      findings: async () => {
-        const digits = await ranking.digits()
-        return list.findings.map((one, place) => {
-          const example = digits.get(place)
-          return example ? { ...one, digits: example } : one
-        })
-      },
-      firsts: name => firsts.get(name) ?? [],
-      countKnown: keys =>
-        countKnown(
-          read,
-          keyPlaces.map(place => ({ place, type: fields[place]?.type ?? 'text' })),
-          keys,
-        ),
-      records: isLast => mergeRecords(ordered, indexes, isLast),
-      ranks: async place => {
-        // The engine needs several times the memory of many ranks, and so do the threads that write files.
-        if (count > manyRecords) await writing?.catch(() => {})
-        column ??= new Uint32Array(count)
-        await ranking.ranks(place, column)
-        return column
-      },
-      writeFields: async version => {
-        const folder = join(`${file}-fields.${processIdInName()}`, version)
-        writing = ranking.writeFields(place => fieldPath(folder, place))
-        await writing
-        return folder
-      },
-    }
-  }
-
   return {
-    read: readPieces,
+    read: (pieces, signal) => readPieces(stage, takeAll, pieces, signal),
     add: records => {
       for (const record of records) take(encoder.add(record))
     },
     declare: names => {
       for (const name of names) list.declare(name, 1)
     },
-    finish,
+    finish: async progress => {
+      take(encoder.flush())
+      if (key.every(name => list.has(name))) checkKeys()
+      faults.throwIfAny()
+      return numbered(stage, progress)
+    },
     faults,
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
     notes,
     evidence: isTable =>
       list.fields.map((field, place) =>
-        evidenceOf(read, place, field, { isDeclared: declarations.types.has(field.name), isTable }),
+        evidenceOf(batches, place, field, { isDeclared: declarations.types.has(field.name), isTable }),
       ),
     close: async () => {
       await pool.close()
@@ -285,6 +152,149 @@ export function createStaging(
         for (const name of readdirSync(dirname(file)))
           if (name.startsWith(basename(file)))
             rmSync(join(dirname(file), name), { force: true, recursive: true })
+    },
+  }
+}
+
+/** What has been read. */
+interface Stage {
+  /** The batches as they were read, whose runs are where they were written. */
+  readonly batches: readonly StagedBatch[]
+  readonly declarations: Declarations
+  readonly faults: Faults
+  readonly file: string
+  readonly key: readonly string[]
+  readonly list: FieldList
+  readonly pool: ReturnType<typeof createWorkerPool>
+  readonly withFields: boolean
+}
+
+async function readPieces(
+  { batches, faults, pool }: Stage,
+  takeAll: (encoded: Encoded) => void,
+  pieces: AsyncIterable<Piece>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  /**
+   * The first piece, which is read in this thread if it stays the only one: that is faster than
+   * starting another thread.
+   */
+  let first: Piece | undefined
+  const running: Promise<Encoded>[] = []
+  const start = (piece: Piece) => {
+    const encoded = pool.encode(piece)
+    // The error is handled when the result's turn comes.
+    encoded.catch(() => {})
+    running.push(encoded)
+  }
+  const takeNext = async () => {
+    try {
+      takeAll((await running.shift()) as Encoded)
+    } catch (error) {
+      // Faults of later lines are irrelevant now.
+      running.length = 0
+      throw error
+    }
+  }
+  const settle = async () => {
+    while (running.length > 0) await takeNext()
+    if (first) takeAll(pool.here.encode(first))
+  }
+  try {
+    for await (const piece of pieces) {
+      signal?.throwIfAborted()
+      if (first) start(first)
+      if (!first && running.length === 0 && batches.length === 0) {
+        first = piece
+        continue
+      }
+      first = undefined
+      start(piece)
+      if (running.length > pool.size + 1) await takeNext()
+    }
+  } catch (error) {
+    if (!(error instanceof ImportError) || signal?.aborted) throw error
+    // Faults of earlier lines come first.
+    await settle()
+    throw faults.endedBy(error)
+  }
+  await settle()
+}
+
+async function numbered(
+  { batches, declarations, faults, file, key, list, pool, withFields }: Stage,
+  progress: (share: number) => void,
+): Promise<Staged> {
+  const { unique = [], looked = [] } = declarations
+  const keyPlaces = key.map(name => list.place(name, 'the key field'))
+  list.checkDeclarations()
+  const { count, fields } = list
+  const valuesPath = withFields && count >= fewestRecords ? file : null
+  const ranking = createRanking({ pool, batches, fields, count, valuesPath })
+  const collated = [...fields.keys()].filter(place => fields[place]?.collation !== undefined)
+  const placesOf = (names: readonly string[]) =>
+    names.filter(name => list.has(name)).map(name => list.place(name, 'the field'))
+  const [differing, asked] = [placesOf(unique), placesOf(looked)]
+  const early = [...new Set([...collated, ...keyPlaces, ...differing, ...asked])]
+  const distinct = await ranking.inOrderOfFile(early)
+  progress(0.5)
+  const records: Records = recordsOf(batches)
+  // The numbers are shared with the threads that rank the other fields.
+  const numbers = new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
+  const ranked = (place: number): KeyField => ({
+    field: fields[place] as Field,
+    read: into => ranking.read(place, into),
+    distinct: distinct[early.indexOf(place)] ?? 0,
+  })
+  for (const place of differing) refuseRepeated(ranked(place), count, records, faults)
+  faults.throwIfAny()
+  const firsts = new Map(
+    asked.map(place => [fields[place]?.name ?? '', firstsOf(ranked(place), count, records)]),
+  )
+  numberByKey(keyPlaces.map(ranked), numbers, records)
+  ranking.start(numbers, keyPlaces.length === 1 ? keyPlaces[0] : undefined)
+  const ordered: StagedBatch[] = []
+  for (const [at, batch] of batches.entries()) {
+    ordered.push({
+      ...batch,
+      ...reordered(batch, numbers.subarray(batch.start, batch.start + batch.count), pool.spool),
+    })
+    progress(0.5 + at / batches.length / 2)
+    await turn()
+  }
+  const indexes = batchIndexes(batches, numbers)
+  let column: Uint32Array | undefined
+  let writing: Promise<void> | undefined
+  return {
+    count,
+    fields,
+    findings: async () => {
+      const digits = await ranking.digits()
+      return list.findings.map((one, place) => {
+        const example = digits.get(place)
+        return example ? { ...one, digits: example } : one
+      })
+    },
+    firsts: name => firsts.get(name) ?? [],
+    countKnown: keys =>
+      countKnown(
+        batches,
+        keyPlaces.map(place => ({ place, type: fields[place]?.type ?? 'text' })),
+        keys,
+      ),
+    records: isLast => mergeRecords(ordered, indexes, isLast),
+    ranks: async place => {
+      // The engine needs several times the memory of many ranks, and so do the threads that write files.
+      if (count > manyRecords) await writing?.catch(() => {})
+      column ??= new Uint32Array(count)
+      await ranking.ranks(place, column)
+      return column
+    },
+    writeFields: async version => {
+      const folder = join(`${file}-fields.${processIdInName()}`, version)
+      writing = ranking.writeFields(place => fieldPath(folder, place))
+      await writing
+      return folder
     },
   }
 }
