@@ -21,8 +21,7 @@ const route = contractsIn(contracts)
 const checked = bodyChecks(contracts, 'factor-refused')
 
 /**
- * An enrolment that has begun. The client keeps it, encrypted, so that beginning many of them costs the store
- * nothing.
+ * An enrolment that has begun. The client keeps it, encrypted, so that beginning many of them costs the store nothing.
  */
 interface Begun extends Pick<Factor, 'id' | 'eperson' | 'kind' | 'name' | 'alone'> {
   /** The encrypted secret of TOTP in base64, or the challenge of a passkey. */
@@ -192,10 +191,7 @@ function addRoute(app: FastifyInstance, parts: FactorParts): void {
         ticket: begun.ticket ?? null,
         stays: by && given.endOtherSessions ? ownSession(by) : null,
       },
-      {
-        ...event,
-        changes: { before: null, after: told(added) },
-      },
+      { ...event, changes: { before: null, after: told(added) } },
     )
     if (outcome !== 'added') throw refused(reasons[outcome])
     tellOwner(eperson, 'added')

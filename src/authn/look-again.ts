@@ -22,8 +22,7 @@ interface Parts {
 
 export interface LookAgain {
   /**
-   * Brings `request.caller` up to date with the store, and repeats the checks of the route if the caller has
-   * changed.
+   * Brings `request.caller` up to date with the store, and repeats the checks of the route if the caller has changed.
    * @returns true if the caller has changed
    * @throws Problem as those checks do
    */
@@ -103,10 +102,9 @@ function createLookUp({ accessTokens, config, people, sessions, specialGroups }:
 }
 
 /**
- * Looks callers up again. The caller is identified from the head of a request; the body may arrive much
- * later, and meanwhile the session may have ended, or a right may have been taken away. So the caller is
- * looked up again when the body is complete (T12, docs/decisions/0056), and once more in the transaction of
- * each change (the step `rights`).
+ * Looks callers up again. The caller is identified from the head of a request; the body may arrive much later, and
+ * meanwhile the session may have ended, or a right may have been taken away. So the caller is looked up again when the
+ * body is complete (T12, docs/decisions/0056), and once more in the transaction of each change (the step `rights`).
  */
 export function createLookAgain(parts: Parts): LookAgain {
   const { clock, specialGroups } = parts
@@ -189,9 +187,7 @@ const rightsChanged = () =>
   new Problem(
     'busy',
     'Your session or your groups changed while this request was being carried out. Repeat it.',
-    {
-      headers: { 'retry-after': '1' },
-    },
+    { headers: { 'retry-after': '1' } },
   )
 
 declare module 'fastify' {

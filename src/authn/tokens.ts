@@ -32,10 +32,7 @@ export interface Proven extends Origin {
   readonly sg: readonly string[]
   /** Start of the session, in ms since 1970. */
   readonly begun: number
-  /**
-   * End of the login token, in ms since 1970; undefined for other tokens, and for a login that has no token
-   * yet.
-   */
+  /** End of the login token, in ms since 1970; undefined for other tokens, and for a login that has no token yet. */
   readonly ends?: number
   /** The scope of an access token; undefined for login tokens and tokens made from them. */
   readonly grant?: Grant
@@ -53,8 +50,7 @@ export interface Verified extends Proven {
 
 export interface Tokens {
   /**
-   * Makes a token. The session must be the one that was verified: if it has ended meanwhile, the token is not
-   * valid.
+   * Makes a token. The session must be the one that was verified: if it has ended meanwhile, the token is not valid.
    * @param lifetime seconds
    */
   mint(kind: TokenKind, verified: Minted, lifetime: number): string
@@ -104,8 +100,7 @@ interface Parts {
   readonly loginMethods: readonly LoginMethod[]
   readonly tickets: Tickets
   /**
-   * True if administrators may act on behalf of others. Otherwise, tokens that were made while acting are not
-   * valid.
+   * True if administrators may act on behalf of others. Otherwise, tokens that were made while acting are not valid.
    */
   readonly mayAct: boolean
   readonly measures: Pick<Measures, 'tokenRefused'>

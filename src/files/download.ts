@@ -217,15 +217,10 @@ function isSame(one: Authenticated | Acting, other: Authenticated | Acting): boo
   return one.session.eperson.uuid === other.session.eperson.uuid && actorOf(one) === actorOf(other)
 }
 
-/**
- * Maximum number of transfers per node. Each takes a file descriptor, and its client's connection another.
- */
+/** Maximum number of transfers per node. Each takes a file descriptor, and its client's connection another. */
 const maxTransfers = 2_000
 
-/**
- * Limits transfers.
- * @param running counts the transfers of the whole service
- */
+/** Limits transfers. @param running counts the transfers of the whole service */
 export function createTransfers(running: Counter) {
   return {
     /** @throws Problem 503 if there are too many */

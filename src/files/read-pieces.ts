@@ -4,10 +4,7 @@ import type { Counter } from '../lib/counter.ts'
 import type { Opened } from './opened.ts'
 import type { ByteRange } from './ranges.ts'
 
-/**
- * Size of a small piece in bytes. A slow client's transfer holds no more in memory, because there may be
- * thousands.
- */
+/** Size of a small piece in bytes. A slow client's transfer holds no more in memory, because there may be thousands. */
 const smallPiece = 64 * 1024
 /**
  * Size of a large piece in bytes, for fast clients: each piece costs a trip to the disk, and the next is read
@@ -166,9 +163,7 @@ export function createPieceReader(file: Pick<Opened, 'read' | 'expect'>, largePi
 /** The body of a response: the whole file, a part of it, or several parts (RFC 9110 §14.6). */
 export interface Body {
   readonly headers: Readonly<Record<string, string | number>>
-  /**
-   * Pieces, each in memory of its own until the reader has it back. The file must stay open until they end.
-   */
+  /** Pieces, each in memory of its own until the reader has it back. The file must stay open until they end. */
   readonly pieces: AsyncIterator<Uint8Array>
 }
 

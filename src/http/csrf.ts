@@ -15,9 +15,7 @@ import { Problem, type ProblemCode } from './problems.ts'
 export interface Csrf {
   /** Sets a new cookie and header on the response. */
   issue(request: FastifyRequest, reply: FastifyReply): void
-  /**
-   * @throws Problem, a different one for each of the four errors; the response then carries a new pair (C4)
-   */
+  /** @throws Problem, a different one for each of the four errors; the response then carries a new pair (C4) */
   require(request: FastifyRequest, reply: FastifyReply): void
   hasCookie(request: FastifyRequest): boolean
 }

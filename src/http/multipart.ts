@@ -201,9 +201,7 @@ function feed(
   })
 }
 
-/**
- * Lets the rest of a refused body arrive, so that its client reads the answer, but only for a limited time.
- */
+/** Lets the rest of a refused body arrive, so that its client reads the answer, but only for a limited time. */
 function discard(body: IncomingMessage, patience: number): void {
   if (body.complete || body.destroyed) return
   const closing = setTimeout(() => body.socket.destroy(), patience).unref()

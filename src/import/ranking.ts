@@ -26,10 +26,7 @@ interface Parts {
   readonly valuesPath: string | null
 }
 
-/**
- * The ranks of all fields. They are computed in other threads, and are kept in a file
- * until they are requested.
- */
+/** The ranks of all fields. They are computed in other threads, and are kept in a file until they are requested. */
 interface Ranking {
   /**
    * Ranks fields with the records in the order of the file. Such ranks are needed to number the records.

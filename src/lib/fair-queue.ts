@@ -26,8 +26,7 @@ export interface FairQueue {
   /**
    * Waits for the turn of the client's network.
    * @returns a function that ends the turn
-   * @throws Overloaded if too much work is waiting, or the reason of the signal if
-   * the client has disconnected
+   * @throws Overloaded if too much work is waiting, or the reason of the signal if the client has disconnected
    */
   enter(client: Client): Promise<() => void>
   /** Runs the work when its turn comes. Work that waits for a client that disconnects is never begun. */
@@ -81,8 +80,7 @@ interface Limits {
   /** Maximum amount of work that runs at a time. */
   readonly max: number
   /**
-   * Maximum amount of it that runs for one network. By default, one network leaves room for
-   * another, unless `max` is 1.
+   * Maximum amount of it that runs for one network. By default, one network leaves room for another, unless `max` is 1.
    */
   readonly maxOfOne?: number
   /** Maximum amount of work that may wait. */

@@ -112,9 +112,7 @@ function parseTimeout(text: string): number | undefined {
   )
 }
 
-/**
- * Maximum number of entries, which bounds what one address makes the store do. A person sorts by far fewer.
- */
+/** Maximum number of entries, which bounds what one address makes the store do. A person sorts by far fewer. */
 const maxEntries = 100
 
 /**

@@ -17,8 +17,7 @@ const route = contractsIn(() => import('./puppetdb-contracts.ts'))
 const queried = contractsIn(() => import('./contracts.ts'))
 
 /**
- * The version of PuppetDB whose queries this service answers. Clients refuse to work with versions that are
- * too old.
+ * The version of PuppetDB whose queries this service answers. Clients refuse to work with versions that are too old.
  */
 const spoken = '7.12.1'
 
@@ -47,11 +46,7 @@ function metaRoutes(app: FastifyInstance, config: Pick<Config, 'queryBase'>): vo
   routesOf(app).get(
     `${meta}/version/latest`,
     queried('showLatestQueryVersion', reads('anybody', 'any')),
-    async () => ({
-      newer: false,
-      version: spoken,
-      product: 'carrel',
-    }),
+    async () => ({ newer: false, version: spoken, product: 'carrel' }),
   )
   routesOf(app).get(`${meta}/server-time`, queried('showServerTime', reads('anybody', 'any')), async () => ({
     server_time: new Date(msNow()).toISOString(),

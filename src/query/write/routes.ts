@@ -156,11 +156,7 @@ async function attemptToWrite(
       added: before === undefined ? 1 : json === null ? -1 : 0,
     },
     {
-      ...eventOf(request.caller, request, {
-        event: change.event,
-        outcome: 'success',
-        object,
-      }),
+      ...eventOf(request.caller, request, { event: change.event, outcome: 'success', object }),
       changes: changesBetween(earlier ?? null, after),
     },
   )
