@@ -3,8 +3,7 @@ import { isLoopback, type OidcConfig } from '../config/providers.ts'
 import { Declined, Refused, Unavailable } from './protocol.ts'
 
 /**
- * The one file that knows the OpenID Connect library: requests to a provider, and the meaning of the
- * library's errors.
+ * The one file that knows the OpenID Connect library: requests to a provider, and the meaning of the library's errors.
  */
 interface OidcClient {
   /** Returns the discovery document, which is kept for ten minutes. @throws Unavailable */
@@ -55,8 +54,7 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
   const metadata = { [client.clockTolerance]: clockTolerance }
 
   /**
-   * True if the library accepts the URL: it allows http only where it is told to, and refuses it with an
-   * unusual error.
+   * True if the library accepts the URL: it allows http only where it is told to, and refuses it with an unusual error.
    */
   const isAddress = (url: string | undefined) =>
     (isLocal ? /^https?:$/ : /^https:$/).test(URL.parse(url ?? '')?.protocol ?? '')
@@ -87,10 +85,7 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
     return asking.server
   }
 
-  /**
-   * Makes a new configuration for each login: the library would keep using keys that the provider has
-   * replaced.
-   */
+  /** Makes a new configuration for each login: the library would keep using keys that the provider has replaced. */
   async function configuration(way = clientAuthentication): Promise<client.Configuration> {
     const made = new client.Configuration(await discover(), clientId, metadata, authenticationBy(way))
     made.timeout = timeout
@@ -159,9 +154,8 @@ async function errorOfGrant(made: client.Configuration, redirectUri: string): Pr
 }
 
 /**
- * Authenticates by RFC 6749 §2.3.1. The library's own function also encodes `-`, `.` and `_`, which
- * form-urlencoding leaves as they are (appendix B): providers that don't decode would refuse every client id
- * that is a UUID.
+ * Authenticates by RFC 6749 §2.3.1. The library's own function also encodes `-`, `.` and `_`, which form-urlencoding
+ * leaves as they are (appendix B): providers that don't decode would refuse every client id that is a UUID.
  */
 const basic =
   (secret: string): client.ClientAuth =>
@@ -188,8 +182,7 @@ export const boundedFetch = async (url: string, options: object): Promise<Respon
 }
 
 /**
- * Translates the library's errors into their meaning here. Their messages quote nothing; quoted data is in
- * their cause.
+ * Translates the library's errors into their meaning here. Their messages quote nothing; quoted data is in their cause.
  */
 async function answered<T>(work: Promise<T>): Promise<T> {
   try {

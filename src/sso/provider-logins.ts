@@ -17,9 +17,7 @@ import { hasLogout, mayBeAskedSilently, type Provider } from './providers.ts'
 import { isClean, matchingOf, readIdentity } from './read-identity.ts'
 import { noteRefusal, refusals } from './refusals.ts'
 
-/**
- * The shared part of all protocols, after a provider has vouched for a user (X2, X3; docs/decisions/0010).
- */
+/** The shared part of all protocols, after a provider has vouched for a user (X2, X3; docs/decisions/0010). */
 export interface ProviderLogins {
   readonly trade: Trade
   /**
@@ -90,9 +88,7 @@ async function recognized(
   if (typeof read === 'string') {
     noteRefusal(request.log, provider.id, read, vouched.names)
     await newSessions.fail(event)
-    throw new Problem('account-refused', `Your account at ${providerName} may not log in here.`, {
-      members,
-    })
+    throw new Problem('account-refused', `Your account at ${providerName} may not log in here.`, { members })
   }
   const { identity, groups, emailIgnored } = read
   const found = await identities.recognize(identity, matchingOf(provider), event)

@@ -33,9 +33,7 @@ interface Parts {
   readonly tickets: Tickets
 }
 
-/**
- * Maximum size in bytes of a form with a logout request: the request in base64, with its `+` and `/` encoded.
- */
+/** Maximum size in bytes of a form with a logout request: the request in base64, with its `+` and `/` encoded. */
 const formLimit = 64 * 1024
 /** Seconds for which a used logout request is remembered, which is longer than a request is accepted. */
 const usedFor = 900

@@ -33,9 +33,7 @@ export interface Saml extends Protocol {
    * @throws Refused if the provider has not signed it
    */
   readLogout(message: LogoutMessage, idp: IdpMetadata, reader: SamlReader): Promise<LogoutRequest>
-  /**
-   * @returns undefined if the metadata has no address for an answer, or the message can't be answered safely
-   */
+  /** @returns undefined if the metadata has no address for an answer, or the message can't be answered safely */
   answerLogout(request: Answerable, status: LogoutStatus, idp: IdpMetadata): Promise<LogoutAnswer | undefined>
 }
 
@@ -148,8 +146,4 @@ const userOf = ({ name, sid, detail }: ProviderSession, idp: IdpMetadata) => ({
   ...(sid !== null && { sessionIndex: sid }),
 })
 
-const noCache = {
-  saveAsync: async () => null,
-  getAsync: async () => null,
-  removeAsync: async () => null,
-}
+const noCache = { saveAsync: async () => null, getAsync: async () => null, removeAsync: async () => null }

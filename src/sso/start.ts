@@ -83,9 +83,7 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
     )
   }
 
-  /**
-   * @returns the page for choosing an identity provider, or the redirect to it; undefined if one is chosen
-   */
+  /** @returns the page for choosing an identity provider, or the redirect to it; undefined if one is chosen */
   async function choice(
     { given, ...rest }: Omit<Choice, 'client'> & { readonly given: { readonly entityID?: string } },
     request: FastifyRequest,

@@ -55,11 +55,7 @@ const shown = 10
 const atATime = 100
 
 const csrf = { not: 'No cookie authenticates requests below the query base.' }
-const patches: Body = {
-  types: ['application/json', mergePatch, jsonPatch],
-  limit: maxBytes,
-  optional: false,
-}
+const patches: Body = { types: ['application/json', mergePatch, jsonPatch], limit: maxBytes, optional: false }
 const access = {
   PATCH: changes(rightTo('write the entity'), 'query', patches, { csrf }),
   DELETE: changes(rightTo('write the entity'), 'query', 'unused', { csrf }),
@@ -156,10 +152,7 @@ async function found(
   return lines.map(before => ({ key: undefined, before, change }))
 }
 
-/**
- * Finds records by their keys.
- * @throws Problem 412 with the keys of those that are not as they must be
- */
+/** Finds records by their keys. @throws Problem 412 with the keys of those that are not as they must be */
 async function named(
   entities: Entities,
   entity: RecordEntity,

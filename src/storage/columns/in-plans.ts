@@ -35,11 +35,7 @@ export type Find = (turn: Turn, entity: RecordEntity, where: Condition) => Promi
 export function createInPlans(facts: Facts, find: Find) {
   facts.related = async (turn, outer, { related: { fields, of } }) => {
     const sides: (PackedFacts & { readonly ref: FieldRef })[] = []
-    for (const ref of fields)
-      sides.push({
-        ref,
-        ...(await facts.make(turn, outer, { ref, ...allValues })),
-      })
+    for (const ref of fields) sides.push({ ref, ...(await facts.make(turn, outer, { ref, ...allValues })) })
     const task = { count: outer.source.count, outer: sides.map(({ column }) => column) }
     if ('rows' in of) return relatedRows(turn, of, task, sides)
     const entity = of.entity as RecordEntity

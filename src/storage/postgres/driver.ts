@@ -45,10 +45,7 @@ export interface Connection extends Queries {
   unnamedRows<T extends Row>(sql: string, ...values: readonly Value[]): Promise<T[]>
   /** Runs several statements without values. */
   exec(sql: string): Promise<void>
-  /**
-   * @param text in the format of COPY (https://www.postgresql.org/docs/current/sql-copy.html), in chunks of
-   * lines
-   */
+  /** @param text in the format of COPY (https://www.postgresql.org/docs/current/sql-copy.html), in chunks of lines */
   copyIn(table: string, text: Iterable<string> | AsyncIterable<string>): Promise<void>
   /** Closes the socket at once, even during a statement. */
   destroy(): void

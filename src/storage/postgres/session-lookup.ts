@@ -8,9 +8,7 @@ import { logout, lookUpSessions, recordLogin, type SessionRow, sessionColumns, t
 import type { ServerWatch } from './servers.ts'
 import type { TimeRead } from './shared-state.ts'
 
-/**
- * The result of a look-up: the stamps of sessions, and counters that tell whether anything else has changed.
- */
+/** The result of a look-up: the stamps of sessions, and counters that tell whether anything else has changed. */
 export interface SessionLookupResult {
   /** The stamps of the requested epersons who are enabled, by uuid. */
   readonly stamps: ReadonlyMap<string, number>
@@ -36,9 +34,8 @@ export interface SessionLookupResult {
 
 export interface SessionLookup {
   /**
-   * Looks up the stamp of an eperson. Requests that arrive during a look-up share the next one
-   * (docs/decisions/0007). Their result is read after they asked, so it always includes a logout that was
-   * acknowledged before (T4).
+   * Looks up the stamp of an eperson. Requests that arrive during a look-up share the next one (docs/decisions/0007).
+   * Their result is read after they asked, so it always includes a logout that was acknowledged before (T4).
    */
   ask(uuid?: string): Promise<SessionLookupResult>
   close(): Promise<void>
@@ -60,10 +57,7 @@ type LookupRow = Omit<SessionLookupResult, 'stamps' | 'time' | 'generation'> & {
   stamp: number
 }
 
-/**
- * A dead connection fails within this time, in ms, and is replaced once. After a hang there is no time for a
- * retry.
- */
+/** A dead connection fails within this time, in ms, and is replaced once. After a hang there is no time for a retry. */
 const maxRetryDelay = 1_000
 
 interface Batch {
@@ -86,9 +80,7 @@ function createLookUp({ connect, watch, refresh }: Parts) {
   /** The tables that the connection has found. */
   let tables: number | undefined
 
-  /**
-   * Retries once if the connection was lost since the last look-up, for example by a restart of the database.
-   */
+  /** Retries once if the connection was lost since the last look-up, for example by a restart of the database. */
   async function lookUp(uuids: ReadonlySet<string>): Promise<SessionLookupResult> {
     const isNew = connection === undefined
     const start = performance.now()

@@ -182,10 +182,7 @@ function createLongListings({ listings, places, worker }: Parts) {
   }
 }
 
-/**
- * Runs work. If the client has gone, it fails for that reason.
- * @throws TooMuch for what PostgreSQL can't plan
- */
+/** Runs work. If the client has gone, it fails for that reason. @throws TooMuch for what PostgreSQL can't plan */
 async function whileThere<T>(plan: Plan, { signal }: Client, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -226,10 +223,7 @@ function cancelOnDisconnect(
   return () => clientSignal.removeEventListener('abort', cancelQuery)
 }
 
-/**
- * Explains a statement (https://www.postgresql.org/docs/current/sql-explain.html).
- * @param runs true to run it, too
- */
+/** Explains a statement (https://www.postgresql.org/docs/current/sql-explain.html). @param runs true to run it, too */
 async function explainStatement(
   db: Connection,
   { sql, values }: Statement<Value>,
@@ -250,9 +244,7 @@ async function explainStatement(
 
 /** Ends a listing whose client has read nothing for ten minutes, and releases its snapshot on the server. */
 const idleTimeout = "SET idle_in_transaction_session_timeout = '10min'"
-/**
- * Lets the server end a statement when the node has disconnected. Not every version and platform supports it.
- */
+/** Lets the server end a statement when the node has disconnected. Not every version and platform supports it. */
 const checkClientConnection = 'SET client_connection_check_interval = 1000'
 
 export function tableDatabase(options: PoolOptions): TableDatabase {

@@ -26,9 +26,8 @@ import {
 } from './record-versions.ts'
 
 /**
- * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each
- * call does one bounded piece of work. The main thread asks for the next piece when the client has taken the
- * last one.
+ * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each call does
+ * one bounded piece of work. The main thread asks for the next piece when the client has taken the last one.
  */
 lowerPriority(10)
 
@@ -88,9 +87,7 @@ function openFile(file: string, options: Parameters<typeof openRecords>[2] = {})
   return openRecords(version => join(folder, `${version}.db`), basename(file, '.db'), options)
 }
 
-/**
- * The records in these slots, ascending. If most are wanted, it reads all, in a third of the time for each.
- */
+/** The records in these slots, ascending. If most are wanted, it reads all, in a third of the time for each. */
 function* recordsAt(db: Database, slots: Uint32Array, slotCount: number): Iterable<string> {
   if (slotsIn(db) || slots.length < slotCount / 2) {
     const read = recordReader(db)
@@ -157,9 +154,7 @@ function createCursors() {
   return { handlers, closeAll }
 }
 
-/**
- * Handles the reads of one event loop. Its files and cursors are closed when the loop ends, even by a crash.
- */
+/** Handles the reads of one event loop. Its files and cursors are closed when the loop ends, even by a crash. */
 function createReader() {
   /** Files of records that listings are reading. They stay open even after a new version replaces theirs. */
   const openFiles = new Map<string, { db: Database; listings: number }>()

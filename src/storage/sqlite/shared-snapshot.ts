@@ -122,9 +122,7 @@ const checkedBefore = (connection: Database, check: () => void): Database => ({
   },
 })
 
-/**
- * @returns a function that gives the audiences that admit a viewer (docs/decisions/0011), including new ones
- */
+/** @returns a function that gives the audiences that admit a viewer (docs/decisions/0011), including new ones */
 export function sqliteAudiences(
   db: Database,
   snapshot: SharedSnapshot,
