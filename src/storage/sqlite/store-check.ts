@@ -11,10 +11,7 @@ import { baseOf, openRecords, recordReader, unreadable } from './record-versions
 
 /** The files of the versions that entities have, as far as requests and changes need them. */
 export interface Bases {
-  /**
-   * Checks some of the files, at most once a second.
-   * @throws StoreUnavailable for the first that can't be read
-   */
+  /** Checks some of the files, at most once a second. @throws StoreUnavailable for the first that can't be read */
   requireSome(): void
   /** @throws StoreUnavailable if a change is made over a version whose file can't be read */
   requireFor(name: string, args: readonly unknown[]): void
@@ -57,9 +54,7 @@ export function createBases(db: Database, folder: string): Bases {
     return true
   }
 
-  /**
-   * Goes on where the last look ended, so that the time of a look doesn't grow with the number of entities.
-   */
+  /** Goes on where the last look ended, so that the time of a look doesn't grow with the number of entities. */
   function look(): void {
     looked = performance.now()
     const lost = found && stored(found.name)
@@ -144,11 +139,7 @@ function stateOf(file: string): string {
   }
 }
 
-/**
- * Reads the ends of each part of a version.
- * @param count the number of its records
- * @throws StoreUnavailable
- */
+/** Reads the ends of each part of a version. @param count the number of its records @throws StoreUnavailable */
 function readSome(fileOf: (version: string) => string, version: string, count: number): void {
   const db = openRecords(fileOf, version, { cache: 100 })
   try {

@@ -148,9 +148,8 @@ export interface WriterData {
 }
 
 /**
- * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200
- * times a second can still take thousands of logins a second. No call is answered before its commit is on
- * disk.
+ * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a
+ * second can still take thousands of logins a second. No call is answered before its commit is on disk.
  */
 serveThread(({ opened, secrets }: WriterData) => {
   const db = openDatabase(opened.file, { mode: 'write', cache: 2_000 })
