@@ -46,10 +46,7 @@ interface Verifying {
   readonly verifyAccessToken: VerifyAccessToken
 }
 
-/**
- * @returns a hook that sets `request.caller`; without a valid token, the caller is anonymous, which is no
- *   error
- */
+/** @returns a hook that sets `request.caller`; without a valid token, the caller is anonymous, which is no error */
 export function authenticate({ config, people, sessions, measures, ...parts }: Parts) {
   const { specialGroups, onBehalfOf, ...verifying } = parts
   /**
@@ -143,9 +140,7 @@ function shown(caller: Caller, reply: FastifyReply): Caller {
   return caller
 }
 
-/**
- * Verifies the token of a request. An Authorization header takes precedence, even if it is not valid (T10).
- */
+/** Verifies the token of a request. An Authorization header takes precedence, even if it is not valid (T10). */
 function verifiedToken(
   { tokens, verifyAccessToken }: Verifying,
   request: FastifyRequest,
@@ -167,8 +162,7 @@ function verifiedToken(
 }
 
 /**
- * Reads a bearer token (RFC 6750 §2.1); the scheme may be in any case (RFC 9110 §11.1). Two headers count as
- * none (T9).
+ * Reads a bearer token (RFC 6750 §2.1); the scheme may be in any case (RFC 9110 §11.1). Two headers count as none (T9).
  */
 function bearerToken(request: FastifyRequest): string | undefined {
   if (countHeader(request.raw, 'authorization') !== 1) return undefined
@@ -191,8 +185,7 @@ function bareToken(request: FastifyRequest): string | undefined {
 }
 
 /**
- * Callers without their address's groups, cached for each verified token: clients send the same token again
- * and again.
+ * Callers without their address's groups, cached for each verified token: clients send the same token again and again.
  */
 const withoutAddress = new WeakMap<Verified, Authenticated>()
 

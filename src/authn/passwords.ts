@@ -25,9 +25,7 @@ export interface Passwords {
   readonly queue: FairQueue
   /** Average delay of a refusal, in ms. */
   readonly refusal: number
-  /**
-   * True if the hash uses weaker parameters than the current ones and should be replaced at the next login.
-   */
+  /** True if the hash uses weaker parameters than the current ones and should be replaced at the next login. */
   isOutdated(phc: string): boolean
 }
 
@@ -39,17 +37,13 @@ interface HashCost {
 }
 
 export interface PasswordCost extends HashCost {
-  /**
-   * Average delay of a refusal, in ms: without it, a client that retries at once would take the time of all
-   * others.
-   */
+  /** Average delay of a refusal, in ms: without it, a client that retries at once would take the time of all others. */
   readonly refusal: number
 }
 
 /**
  * @param queue limits how many passwords are hashed at once
- * @param cost not a setting: only a wiring other than the service's own, such as the tests', gives another
- *   cost
+ * @param cost not a setting: only a wiring other than the service's own, such as the tests', gives another cost
  * @throws Overloaded (from its methods) if too many are waiting already
  */
 export function createPasswords(queue: FairQueue, { refusal, ...cost }: PasswordCost = usualCost): Passwords {

@@ -41,15 +41,9 @@ export interface Files extends FileStore {
   readonly bucket: BucketPlace | undefined
   /** Removes a content, which another place has. @returns false if it was not there */
   remove(sha256: string): Promise<boolean>
-  /**
-   * Removes what was being written when its program was killed.
-   * @returns the number of files
-   */
+  /** Removes what was being written when its program was killed. @returns the number of files */
   clearIncoming(now?: number): Promise<number>
-  /**
-   * Keeps sweeps on every node from deleting contents.
-   * @returns a function that ends this
-   */
+  /** Keeps sweeps on every node from deleting contents. @returns a function that ends this */
   pauseSweeps(): Promise<() => Promise<void>>
   /**
    * Signs an address at which anyone can get a content for a minute (F6); undefined in a folder.

@@ -16,9 +16,7 @@ export class OtherStore extends OperatorError {
   }
 }
 
-/**
- * The files still belong to the store that this one is a copy of (docs/decisions/0016); nothing was done.
- */
+/** The files still belong to the store that this one is a copy of (docs/decisions/0016); nothing was done. */
 class UnfinishedCopy extends OperatorError {
   constructor(place: string) {
     super(
@@ -81,16 +79,14 @@ export async function takeOver(files: OwnedPlace, store: Store): Promise<boolean
 }
 
 /**
- * Begins the text in place of an owner if the place is being filled from a backup, or if that was
- * interrupted. The place that is restored into follows, so that two restores can't fill one place, and
- * delete each other's files.
+ * Begins the text in place of an owner if the place is being filled from a backup, or if that was interrupted. The
+ * place that is restored into follows, so that two restores can't fill one place, and delete each other's files.
  */
 const restoring = 'restoring '
 const markOf = (into: string) => `${restoring}${into}`
 
 /**
- * Marks an empty place before it is filled from a backup. A store that knows its contents may claim it
- * afterwards.
+ * Marks an empty place before it is filled from a backup. A store that knows its contents may claim it afterwards.
  * @param into the place of the store, without a password
  * @throws OperatorError if the place has contents or an owner, unless this restore marked it before
  */
@@ -115,10 +111,7 @@ export async function clearRestored(files: OwnedPlace, into: string): Promise<vo
   if ((await files.owner()) === markOf(into)) await files.clear()
 }
 
-/**
- * Number of the store's contents that are looked for. If none of them is in the place, it belongs to another
- * store.
- */
+/** Number of the store's contents that are looked for. If none of them is in the place, it belongs to another store. */
 const sampleSize = 100
 
 async function holdsSomeOf(files: OwnedPlace, store: Store): Promise<boolean> {

@@ -94,10 +94,7 @@ export async function sweep(
  */
 const quiet = 60_000
 
-/**
- * Removes files that were being written when their program was killed.
- * @returns their number
- */
+/** Removes files that were being written when their program was killed. @returns their number */
 export async function clearIncoming(folder: string, now: number = Date.now()): Promise<number> {
   const { incoming } = layoutOf(folder)
   let removed = 0
@@ -120,10 +117,7 @@ async function returnTo(layout: Layout, path: string, sha256: string): Promise<b
 
 const namesAtOnce = 500
 
-/**
- * Lists the contents in place, in batches. SHA-256 values are evenly distributed, so the prefix tells the
- * progress.
- */
+/** Lists the contents in place, in batches. SHA-256 values are evenly distributed, so the prefix tells the progress. */
 async function* namesIn(layout: Layout, progress: (share: number) => void): AsyncIterable<string[]> {
   let names: string[] = []
   for (const outer of await foldersIn(layout.folder))
@@ -150,10 +144,7 @@ const prefix = 'held-'
 /** Time in ms between two renewals of the hold. */
 const renewal = 5 * 60 * 1000
 
-/**
- * Keeps sweeps on every node from deleting contents of this folder.
- * @returns a function that ends the hold
- */
+/** Keeps sweeps on every node from deleting contents of this folder. @returns a function that ends the hold */
 export async function pauseSweeps(folder: string): Promise<() => Promise<void>> {
   // Without the folder there is nothing to delete.
   if (!(await unlessMissing(stat(folder)))) return async () => {}

@@ -57,10 +57,7 @@ export function answerProblems({ addresses, challenge }: Parts) {
   }
 }
 
-/**
- * Problems that are not logged as faults: they pass by themselves, or the code that threw them has logged
- * them.
- */
+/** Problems that are not logged as faults: they pass by themselves, or the code that threw them has logged them. */
 const notOurFault: ReadonlySet<string> = new Set<ProblemCode>([
   'busy',
   'query-timeout',
@@ -94,9 +91,7 @@ function pageOf({ code, message }: Problem, { begin, back, home }: Problem['memb
   return `<p>${sentenceHtml(message)}</p><ul>${links}</ul><p><code>${code}</code> <small>${escapeHtml(id)}</small></p>`
 }
 
-/**
- * Describes an error for the log: what failed and where. It has no stack, whose lines may quote data (E2).
- */
+/** Describes an error for the log: what failed and where. It has no stack, whose lines may quote data (E2). */
 export function describeFault(cause: unknown) {
   if (!(cause instanceof Error)) return { message: String(cause) }
   const at = cause.stack?.split('\n').find(line => /\/(src|dist)\//.test(line))
@@ -221,8 +216,6 @@ function translate(error: unknown): Problem {
   return new Problem(
     'internal-error',
     'The service failed. Its log has the details under the id of this request.',
-    {
-      cause: error,
-    },
+    { cause: error },
   )
 }

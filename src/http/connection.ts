@@ -16,15 +16,11 @@ export const clientOf = (request: FastifyRequest): Client => ({
   signal: () => signalOf(request),
 })
 
-/**
- * The signals by connection: one suffices, because a client may send many requests without waiting for a
- * response.
- */
+/** The signals by connection: one suffices, because a client may send many requests without waiting for a response. */
 const signals = new WeakMap<Socket, AbortSignal>()
 
 /**
- * Watches the connection, not the response: a response that waits for its turn isn't told when the connection
- * closes.
+ * Watches the connection, not the response: a response that waits for its turn isn't told when the connection closes.
  * @returns a signal that is aborted when the client disconnects
  */
 export function signalOf({ raw: { socket } }: FastifyRequest): AbortSignal {
@@ -45,10 +41,9 @@ const maxWaiting = 100
 const waiting = new WeakMap<Socket, number>()
 
 /**
- * Waits until the responses to all earlier requests of the connection are sent (RFC 9112 §9.3.2), when Node
- * gives a response its socket. A client may send a thousand requests at once, and each would hold its
- * resources until its turn. Requests must not wait for each other in any other order, such as that in which
- * their tokens are verified.
+ * Waits until the responses to all earlier requests of the connection are sent (RFC 9112 §9.3.2), when Node gives a
+ * response its socket. A client may send a thousand requests at once, and each would hold its resources until its turn.
+ * Requests must not wait for each other in any other order, such as that in which their tokens are verified.
  * @returns true if it had to wait
  * @throws Overloaded if too many wait already; an AbortError if the client disconnects
  */
@@ -74,9 +69,8 @@ export const responseOn = (socket: Socket): ServerResponse | null =>
   (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? null
 
 /**
- * Ends a connection on which nothing has moved for too long, unless its client waits for a response: the
- * listener for a server's `timeout`. Node ends none itself once there is a listener, not even an idle
- * keep-alive connection.
+ * Ends a connection on which nothing has moved for too long, unless its client waits for a response: the listener for a
+ * server's `timeout`. Node ends none itself once there is a listener, not even an idle keep-alive connection.
  */
 export function endIdle(socket: Socket): void {
   if (socket.writableLength > 0) socket.resetAndDestroy()

@@ -13,9 +13,7 @@ import { Problem } from './problems.ts'
  * resource that its address refuses is left out, and one that is answered with 204 is null.
  */
 
-/**
- * Maximum number of addresses asked for one answer, and of embedded characters of JSON; the rest is left out.
- */
+/** Maximum number of addresses asked for one answer, and of embedded characters of JSON; the rest is left out. */
 const maxAsked = 500
 const maxText = 4 * 1024 * 1024
 /** Number of addresses after which other requests get a turn. */
@@ -62,9 +60,7 @@ export function answerEmbeds(scope: FastifyInstance, { api }: Parts): void {
     targets.set(segments.length, alike)
   }
 
-  /**
-   * Finds the route of an address as the router does: a literal segment takes precedence over a parameter.
-   */
+  /** Finds the route of an address as the router does: a literal segment takes precedence over a parameter. */
   function targetOf(path: string): readonly [Target, Readonly<Record<string, string>>] | undefined {
     const given = path.split('/')
     const fitting = (targets.get(given.length) ?? []).filter(({ segments }) =>
@@ -224,10 +220,7 @@ function decoded(segment: string): string {
 
 const isBody = (value: unknown): value is Body => isObject(value) && !(value instanceof Uint8Array)
 
-/**
- * Maximum number of names in all paths of a request, and of links from the first resource to the last one
- * embedded.
- */
+/** Maximum number of names in all paths of a request, and of links from the first resource to the last one embedded. */
 const maxNames = 50
 const maxDepth = 5
 /** Maximum number of elements of an embedded list. */

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * The style of the few pages that people see: readable on a phone and in dark mode, and all working without
- * scripts. Its colors are those of the console (console/src/styles/tokens.css), because people see both as
- * one service.
+ * The style of the few pages that people see: readable on a phone and in dark mode, and all working without scripts.
+ * Its colors are those of the console (console/src/styles/tokens.css), because people see both as one service.
  */
 const style = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", "Open Sans", sans-serif;
@@ -32,10 +31,7 @@ input { flex: 1; min-width: 0 }
 code, small { opacity: .8 }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')
-/**
- * The policy of every answer plus this one style
- * (https://www.w3.org/TR/CSP3/#framework-directive-source-list).
- */
+/** The policy of every answer plus this one style (https://www.w3.org/TR/CSP3/#framework-directive-source-list). */
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 /** The policy of a page whose form is sent to this service. */
 export const ownFormPolicy = policy.replace("form-action 'none'", "form-action 'self'")
@@ -126,9 +122,7 @@ const isNavigation = ({ method, headers }: FastifyRequest) =>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /**
-     * True if people open this address in a browser: errors are shown as a page, if the browser asks for one.
-     */
+    /** True if people open this address in a browser: errors are shown as a page, if the browser asks for one. */
     isPage?: boolean
     /** True if the answer is public and independent of the caller: any origin may have it (CO2). */
     isAsset?: boolean

@@ -5,9 +5,7 @@ import type { Agreed, Entities, RecordEntity } from '../storage/entities.ts'
 import { type Differences, differencesOf } from './differences.ts'
 import type { Staged } from './staging.ts'
 
-/**
- * Records and fields that are removed when the records of an entity are replaced (D2, docs/decisions/0058).
- */
+/** Records and fields that are removed when the records of an entity are replaced (D2, docs/decisions/0058). */
 export interface Loss {
   readonly records: {
     readonly before: number
@@ -33,14 +31,10 @@ export interface Effect {
 }
 
 /**
- * Maximum number of records whose keys are looked up. If there are more, an evenly spread
- * sample of this size is used.
+ * Maximum number of records whose keys are looked up. If there are more, an evenly spread sample of this size is used.
  */
 const maxSample = 20_000
-/**
- * Maximum number of records read at a time, and their maximum bytes, assuming that each is
- * as large as the largest.
- */
+/** Maximum number of records read at a time, and their maximum bytes, assuming that each is as large as the largest. */
 const maxRead = 1_000
 const readBytes = 8 * 1024 * 1024
 /** Maximum bytes of all sampled keys, assuming that each is as large as the largest record. */
@@ -48,10 +42,7 @@ const sampleBytes = 256 * 1024 * 1024
 /** An import needs `--replace` if it removes more than one record in this many. */
 const share = 10
 
-/**
- * Compares what there is with the records that are to replace it.
- * @returns no loss if there is nothing to lose
- */
+/** Compares what there is with the records that are to replace it. @returns no loss if there is nothing to lose */
 export async function effectOf(
   before: Entity | undefined,
   staged: Staged,
@@ -111,9 +102,8 @@ async function goneOf(
 }
 
 /**
- * Picks one record from each of equally large parts, at a varying position, because the removed records
- * may follow a pattern, such as every second one. The picks depend only on the version, so that a
- * preview and its import agree.
+ * Picks one record from each of equally large parts, at a varying position, because the removed records may follow a
+ * pattern, such as every second one. The picks depend only on the version, so that a preview and its import agree.
  */
 function placeOf(n: number, sample: number, count: number): number {
   const within = (Math.imul(n + 1, 2_654_435_761) >>> 0) / 2 ** 32

@@ -20,10 +20,7 @@ export interface RankTask {
   readonly collation: string | undefined
   /** The batches, each with the index of the field in it; -1 if the batch lacks the field. */
   readonly batches: readonly (Pick<Batch, 'descriptor' | 'count' | 'runs'> & { readonly field: number })[]
-  /**
-   * The number of each record, in the order of the file; undefined: ranks are written
-   * in the order of the file.
-   */
+  /** The number of each record, in the order of the file; undefined: ranks are written in the order of the file. */
   readonly numbers: Uint32Array | undefined
   /** The file to which the ranks are written, at the first position, and meanwhile those of the runs, at the other. */
   readonly descriptor: number
@@ -211,10 +208,7 @@ const maxCharacters = 256 * 1024 * 1024
 
 /** The distinct texts of a field, to be sorted by a collation. */
 interface CollatedTexts {
-  /**
-   * Adds a text. Texts are added in the order of their code points.
-   * @throws ImportError if there are too many
-   */
+  /** Adds a text. Texts are added in the order of their code points. @throws ImportError if there are too many */
   add(text: string): void
   /**
    * @returns the position of each text. Texts that the collation treats as equal keep the order of their code

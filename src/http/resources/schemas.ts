@@ -18,9 +18,7 @@ import {
   uuid,
 } from '../schema.ts'
 
-/**
- * Schemas of the objects that DSpace's clients (7 to 10) know: epersons, groups, items, bundles, bitstreams.
- */
+/** Schemas of the objects that DSpace's clients (7 to 10) know: epersons, groups, items, bundles, bitstreams. */
 
 const MetadataValue = named('MetadataValue', {
   value: text,
@@ -81,9 +79,7 @@ export const EpersonPage = pageOf('epersons', Eperson, 'EpersonPage')
 export const GroupPage = pageOf('groups', Group, 'GroupPage')
 export const SpecialGroupPage = pageOf('specialGroups', Group, 'SpecialGroupPage')
 
-/**
- * Addresses below an item; each has a route in `src/items/items.ts`, even where there is nothing to show.
- */
+/** Addresses below an item; each has a route in `src/items/items.ts`, even where there is nothing to show. */
 export const itemLinks = [
   'accessStatus',
   'bundles',
@@ -208,9 +204,5 @@ export const Authorization = named('Authorization', {
     { eperson: Type.Optional(Link), feature: Link, object: Link, self: Link },
     { additionalProperties: false },
   ),
-  _embedded: closed({
-    feature: Feature,
-    eperson: Type.Optional(Embedded),
-    object: Type.Optional(Embedded),
-  }),
+  _embedded: closed({ feature: Feature, eperson: Type.Optional(Embedded), object: Type.Optional(Embedded) }),
 })
