@@ -20,9 +20,7 @@ const officePart = /PK\p{Cc}{2}.{26}(\[Content_Types\]\.xml|_rels\/|docProps\/|c
 /** True for a zip file. The name of its first file begins at byte 30. */
 const isZip = begins('PK\x03\x04', 'PK\x05\x06')
 
-/**
- * Files that are not text, by their first bytes as Latin-1 (from file(1) and the documents of the formats).
- */
+/** Files that are not text, by their first bytes as Latin-1 (from file(1) and the documents of the formats). */
 const kinds: readonly Kind[] = [
   {
     is: (start, name) => isZip(start) && (officePart.test(start) || /\.xls[xmb]$/i.test(name)),
@@ -93,11 +91,7 @@ const kinds: readonly Kind[] = [
     what: 'an XML document',
     advice: 'import the data as CSV or JSON',
   },
-  {
-    is: begins('\xff\xfe\0\0', '\0\0\xfe\xff'),
-    what: 'UTF-32',
-    advice: 'save it as UTF-8',
-  },
+  { is: begins('\xff\xfe\0\0', '\0\0\xfe\xff'), what: 'UTF-32', advice: 'save it as UTF-8' },
 ]
 
 /**

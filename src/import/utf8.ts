@@ -44,10 +44,7 @@ function adviceFor(bytes: Buffer, bad: number, hasOption: boolean): string {
 
 const byteOrderMark = '\ufeff'
 
-/**
- * Decodes text without its byte-order mark, cut between characters.
- * @throws NotUtf8 after the text before it
- */
+/** Decodes text without its byte-order mark, cut between characters. @throws NotUtf8 after the text before it */
 export async function* utf8Text(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
   let isFirst = true
   let held: Buffer = Buffer.alloc(0)
@@ -116,10 +113,7 @@ const candidates = [
   { encoding: 'macintosh', name: 'Mac Roman' },
 ] as const
 
-/**
- * An encoding in which bytes that aren't UTF-8 read well, and the word around the first
- * such byte in that encoding.
- */
+/** An encoding in which bytes that aren't UTF-8 read well, and the word around the first such byte in that encoding. */
 interface Likely {
   readonly encoding: (typeof candidates)[number]['encoding']
   readonly name: string
@@ -157,9 +151,7 @@ function likelyEncoding(bytes: Buffer, bad: number): Likely | 'utf-8' | undefine
 /** Minimum share of the non-ASCII characters that must be in places typical for them. */
 const leastGood = 0.95
 
-/**
- * True if accented letters are in words and punctuation is between words, as in Western European languages.
- */
+/** True if accented letters are in words and punctuation is between words, as in Western European languages. */
 function readsWell(text: string): boolean {
   let good = 0
   let all = 0

@@ -103,10 +103,7 @@ export class Encoder {
   readonly #completed: ReturnType<typeof completerOf> | undefined
   #columns: Column[] = []
   #places = new Map<string, number>()
-  /**
-   * The records as JSON, each followed by a line break. Strings would have to survive
-   * several garbage collections.
-   */
+  /** The records as JSON, each followed by a line break. Strings would have to survive several garbage collections. */
   #json = Buffer.alloc(0)
   #end = 0
   #lines: number[] = []
@@ -127,11 +124,7 @@ export class Encoder {
     this.#completed = completerOf(constraints)
   }
 
-  /**
-   * Adds a record.
-   * @returns a batch, once it has enough records
-   * @throws ImportError if there are too many fields
-   */
+  /** Adds a record. @returns a batch, once it has enough records @throws ImportError if there are too many fields */
   add({ line, record: read }: ReadRecord): Batch | undefined {
     const n = this.#lines.length
     const record = this.#completed?.(read) ?? read

@@ -68,10 +68,7 @@ function replay(node: XmlNode, handler: XmlHandler): void {
   handler.close()
 }
 
-/**
- * Returns the namespaces that are visibly utilized (§1.1) or named by
- * InclusiveNamespaces. `xml` is never written.
- */
+/** Returns the namespaces that are visibly utilized (§1.1) or named by InclusiveNamespaces. `xml` is never written. */
 function neededBy(
   { prefix, uri, attributes }: XmlElement,
   inclusive: readonly string[],
@@ -93,12 +90,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const attribute = (name: string, value: string) =>
   ` ${name}="${value.replace(/[&<"\t\n\r]/g, one => inValue[one] ?? one)}"`
 
-const inText: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '\r': '&#xD;',
-}
+const inText: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#xD;' }
 const inValue: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',

@@ -31,8 +31,7 @@ export function mixedKey(value: unknown): string {
 
 /**
  * Returns the key of a value that is not its own key.
- * @param value neither null nor a plain number or text; it may be a number whose text
- * differs from JavaScript's
+ * @param value neither null nor a plain number or text; it may be a number whose text differs from JavaScript's
  */
 export function oddKey(value: unknown): string {
   if (typeof value === 'boolean') return `${kindMarks.boolean}${value ? 1 : 0}`
@@ -170,9 +169,7 @@ export function numberOf(key: string): number {
   return scratch.getFloat64(0)
 }
 
-/**
- * Returns the key of a number with more digits than a double. It sorts after the greatest double below it.
- */
+/** Returns the key of a number with more digits than a double. It sorts after the greatest double below it. */
 function exactNumberKey(number: string): string {
   const key = decimalKey(number)
   let below = Number(number)
@@ -194,10 +191,7 @@ function nextBelow(value: number): number {
 const maxExponent = 10 ** 12
 const exponentDigits = 13
 
-/**
- * Returns a text for a decimal number that sorts exactly by its value.
- * @param number a number as JSON writes it
- */
+/** Returns a text for a decimal number that sorts exactly by its value. @param number a number as JSON writes it */
 export function decimalKey(number: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
@@ -239,17 +233,13 @@ export function textOfBinary(binary: string): string {
   return textOfBinary(binary.slice(0, at)) + String.fromCharCode(point) + textOfBinary(binary.slice(at + 3))
 }
 
-/**
- * Returns the text by which a value sorts in a field declared as text: a text itself,
- * any other value as JSON.
- */
+/** Returns the text by which a value sorts in a field declared as text: a text itself, any other value as JSON. */
 export const textForm = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)
 
 /**
- * Returns an instant as text that sorts by time: seconds, a mark for a leap second (`:60` comes
- * after every `:59` and before the next `:00`; `Date` doesn't know leap seconds), and the fraction
- * without zeros at its end.
+ * Returns an instant as text that sorts by time: seconds, a mark for a leap second (`:60` comes after every `:59` and
+ * before the next `:00`; `Date` doesn't know leap seconds), and the fraction without zeros at its end.
  * @param text an RFC 3339 date-time
  */
 export function instant(text: string): string {

@@ -63,10 +63,7 @@ const fraction = (digits: number): Numeric => ({
   of: ({ microseconds }) => Math.floor(microseconds / 10 ** (6 - digits)),
   isFixed: true,
 })
-const yearDigits = (digits: number): Numeric => ({
-  digits,
-  of: ({ year }) => shownYear(year) % 10 ** digits,
-})
+const yearDigits = (digits: number): Numeric => ({ digits, of: ({ year }) => shownYear(year) % 10 ** digits })
 const isoYearDigits = (digits: number): Numeric => ({
   digits,
   of: moment => shownYear(isoWeek(moment).year) % 10 ** digits,
@@ -108,10 +105,7 @@ const numeric: ReadonlyMap<string, Numeric> = new Map<string, Numeric>([
   ['CC', { digits: 2, of: ({ year }) => century(year) }],
 ])
 
-/**
- * Writes a number. Zeros go between the sign and the digits, of which there are equally
- * many for negative numbers.
- */
+/** Writes a number. Zeros go between the sign and the digits, of which there are equally many for negative numbers. */
 function printNumber({ digits, of, isFixed = false }: Numeric, moment: Moment, isBare: boolean): string {
   const value = of(moment)
   const sign = value < 0 ? '-' : ''
@@ -167,9 +161,7 @@ function word(name: string, { year, month, day, hour }: Moment, isBare: boolean)
 const thousands = (year: number) =>
   `${Math.floor(shownYear(year) / 1000)},${String(shownYear(year) % 1000).padStart(3, '0')}`
 
-/**
- * Returns a function that writes instants with a mask. They are RFC 3339 in UTC, truncated to microseconds.
- */
+/** Returns a function that writes instants with a mask. They are RFC 3339 in UTC, truncated to microseconds. */
 export function instantFormat(mask: string): (instant: string) => string {
   const parts = readMask(mask, instants)
   return instant => {

@@ -22,9 +22,7 @@ export type FromChild =
   | { readonly kind: 'progress'; readonly step: string; readonly share: number }
   /** @param more further lines, which are only counted */
   | { readonly kind: 'log'; readonly lines: readonly string[]; readonly more: number }
-  /**
-   * The report is JSON, because numbers with more digits than a double holds are objects that can't be sent.
-   */
+  /** The report is JSON, because numbers with more digits than a double holds are objects that can't be sent. */
   | { readonly kind: 'done'; readonly report: string }
   /** A failure that a person can put right; the message says how. */
   | { readonly kind: 'refused'; readonly message: string; readonly details: readonly string[] }
@@ -59,11 +57,7 @@ export const fileDescriptor = 3
 /** Time in ms after which a process that was told to stop is killed. Nothing that it has written counts. */
 const graceToStop = 10_000
 
-/**
- * Runs work in a process of its own.
- * @returns its report
- * @throws Refusal for a mistake that a person can put right
- */
+/** Runs work in a process of its own. @returns its report @throws Refusal for a mistake that a person can put right */
 export async function runInChild<Job>(work: Work<Job>, running: Followed): Promise<Report> {
   const { signal } = running
   signal.throwIfAborted()

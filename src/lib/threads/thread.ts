@@ -17,10 +17,7 @@ interface Work<H extends Handlers> {
   connect?(): Work<H>
 }
 
-/**
- * Calls that every worker answers: the first begins its work, and after the last it is ready for another
- * store.
- */
+/** Calls that every worker answers: the first begins its work, and after the last it is ready for another store. */
 const own = { open: '#open', connect: '#connect', close: '#close' } as const
 
 export interface Thread<H extends Handlers> {
@@ -115,10 +112,7 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Ow
   }
 }
 
-/**
- * Calls a thread that another one has started.
- * @param connecting the port to call it over
- */
+/** Calls a thread that another one has started. @param connecting the port to call it over */
 export function remoteThread<H extends Handlers>(name: string, connecting: Promise<MessagePort>): Thread<H> {
   let waiting = 0
   let calls: Calls<H> | undefined

@@ -48,11 +48,7 @@ const meant: Readonly<Record<string, readonly [string, string]>> = {
   'is not null': ['null?', '["null?", field, false]'],
 }
 
-/**
- * Checks a condition.
- * @param negated true inside of a `not`
- * @returns null if every record matches
- */
+/** Checks a condition. @param negated true inside of a `not` @returns null if every record matches */
 export function checkCondition(node: Node, negated: boolean, scope: Scope): Checked {
   if (node.kind !== 'array')
     throw wrong(
@@ -78,17 +74,13 @@ function unknown(node: ArrayNode, operator: string): Error {
     return wrong(
       at,
       `${operator} is no condition. It stands at the beginning of a query, or in ["in", field, …].`,
-      {
-        legal: names,
-      },
+      { legal: names },
     )
   if (clauseOf(node) !== undefined)
     return wrong(
       at,
       `${operator} is no condition, but a clause: it stands after the query in ${operator === 'limit' || operator === 'offset' || operator === 'order_by' ? '["from", entity, query, …]' : '["extract", columns, condition, …]'}.`,
-      {
-        legal: names,
-      },
+      { legal: names },
     )
   const [near, form] = Object.hasOwn(meant, operator.toLowerCase())
     ? (meant[operator.toLowerCase()] ?? [])
@@ -160,8 +152,7 @@ const kindOf = (operator: string | undefined, negated: boolean): Kind =>
   (operator === 'and') === negated ? 'or' : 'and'
 
 /**
- * Collects the operands of nested operators in one list. A long chain would be sorted again on every level
- * otherwise.
+ * Collects the operands of nested operators in one list. A long chain would be sorted again on every level otherwise.
  */
 function collect(node: Node, negated: boolean, kind: Kind, parts: Checked[], scope: Scope): void {
   const operator = operatorOf(node)

@@ -42,10 +42,7 @@ export interface Shared {
   leavesLeft: number
   /** Number of subqueries that the query may still have. */
   plansLeft: number
-  /**
-   * Characters of regular expressions that the query may still have. They take longer to read than anything
-   * else.
-   */
+  /** Characters of regular expressions that the query may still have. They take longer to read than anything else. */
   expressionTextLeft: number
 }
 
@@ -60,10 +57,7 @@ interface Known {
 /** A checked condition; null if every record matches. */
 export type Checked = Condition | null
 
-/**
- * The names that a condition can use: the fields of one entity, or the columns of the rows that `having`
- * filters.
- */
+/** The names that a condition can use: the fields of one entity, or the columns of the rows that `having` filters. */
 export interface Scope {
   readonly shared: Shared
   /** The owner of the fields, as messages name it. */
@@ -73,9 +67,7 @@ export interface Scope {
   readonly entity: Entity | null
   /** Number of subqueries around the condition. */
   readonly depth: number
-  /**
-   * Name, for messages, of a condition that can't have subqueries or text searches; null if both are allowed.
-   */
+  /** Name, for messages, of a condition that can't have subqueries or text searches; null if both are allowed. */
   readonly plainFor: string | null
   /** Fields that the conditions use. They decide about the default condition. */
   readonly mentioned: Set<string>

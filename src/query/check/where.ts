@@ -4,10 +4,7 @@ import { readAst } from '../language/read-ast.ts'
 import { combined } from './normal-form.ts'
 import { type Checked, entityScope, type Scope, type Shared, sharedBy } from './scope.ts'
 
-/**
- * Joins the condition of a query with the default condition of its entity, unless it uses a field of that
- * (Q25).
- */
+/** Joins the condition of a query with the default condition of its entity, unless it uses a field of that (Q25). */
 export function whereOf(query: Node | null, scope: Scope): Checked {
   const own = query && scope.shared.condition(query, false, scope)
   const { entity } = scope
@@ -25,10 +22,7 @@ interface Default {
 
 const known = new WeakMap<Entity, Default>()
 
-/**
- * Reads a default condition once for each entity. It can't use other entities, so it is the same for every
- * caller.
- */
+/** Reads a default condition once for each entity. It can't use other entities, so it is the same for every caller. */
 function defaultOf(entity: Entity, shared: Shared): Default {
   let found = known.get(entity)
   if (found === undefined) {
@@ -38,10 +32,7 @@ function defaultOf(entity: Entity, shared: Shared): Default {
   return found
 }
 
-/**
- * @throws QueryError. A condition that was right when it was declared can be wrong now if the fields have
- * changed.
- */
+/** @throws QueryError. A condition that was right when it was declared can be wrong now if the fields have changed. */
 function readDefault(entity: Entity, { condition, computed, related }: Shared): Default {
   const shared = sharedBy({ entities: new Map(), mayRead: () => false, condition, computed, related })
   const scope = entityScope(entity, shared, 0, 'A default condition')

@@ -167,9 +167,7 @@ export class PqlScanner {
     return at
   }
 
-  /**
-   * Finds line and column. Places are asked for in the order of the text, so that all of them cost one pass.
-   */
+  /** Finds line and column. Places are asked for in the order of the text, so that all of them cost one pass. */
   #place(to: number): Place {
     for (; this.#placed < to; this.#placed++) {
       const code = this.pql.charCodeAt(this.#placed)
@@ -209,10 +207,7 @@ const withoutZeros = (number: string) =>
 
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39
 
-/**
- * True for a letter, a digit or _. Imported fields have names in any script, so all but ASCII counts as
- * letters.
- */
+/** True for a letter, a digit or _. Imported fields have names in any script, so all but ASCII counts as letters. */
 const isWord = (code: number) =>
   (code >= 0x61 && code <= 0x7a) ||
   (code >= 0x41 && code <= 0x5a) ||
@@ -235,9 +230,7 @@ const isSpace = (code: number) =>
       code === 0x3000 ||
       code === 0xfeff))
 
-/**
- * Finds the end of a name, which may have hyphens inside (`audit-events`) and end in `?` (`latest_report?`).
- */
+/** Finds the end of a name, which may have hyphens inside (`audit-events`) and end in `?` (`latest_report?`). */
 function wordEnd(pql: string, from: number): number {
   let at = from
   while (
