@@ -48,10 +48,7 @@ export interface PendingLogin {
 export interface Protocol {
   /** @returns the address to which the browser is sent @throws Refused, Unavailable, Overloaded */
   begin(pendingLogin: PendingLogin, client: Client): Promise<string>
-  /**
-   * @returns the address to which the browser is sent to end the provider's session; undefined if there is
-   *   none
-   */
+  /** @returns the address to which the browser is sent to end the provider's session; undefined if there is none */
   logoutUrl(session: ProviderSession): Promise<string | undefined>
 }
 
@@ -67,10 +64,7 @@ export class TooOld extends Refused {}
 /** The provider can't be reached, or isn't what the configuration says. */
 export class Unavailable extends Error {}
 
-/**
- * A sign-on at the provider, as far as requirements apply to it: its time and its class
- * (docs/decisions/0032).
- */
+/** A sign-on at the provider, as far as requirements apply to it: its time and its class (docs/decisions/0032). */
 interface SignedIn {
   /** Milliseconds since 1970; undefined or NaN if the provider does not say. */
   readonly at: number | undefined

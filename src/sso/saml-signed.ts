@@ -46,8 +46,7 @@ export async function openResponse(xml: string, keys: Keys): Promise<string> {
 const maxEncrypted = 50
 
 /**
- * Decrypts the subject's name and attributes in place (SAML Core §2.2.4, §2.7.3.2): the library wouldn't see
- * them.
+ * Decrypts the subject's name and attributes in place (SAML Core §2.2.4, §2.7.3.2): the library wouldn't see them.
  * @param assertion whose signature was verified, so that it covers the encrypted parts
  */
 async function withSecrets(assertion: string, keys: Keys): Promise<string> {
@@ -67,9 +66,7 @@ async function withSecrets(assertion: string, keys: Keys): Promise<string> {
   return serialize(root)
 }
 
-/**
- * @returns the content of an encrypted element that a signature covers @throws Refused if it has another name
- */
+/** @returns the content of an encrypted element that a signature covers @throws Refused if it has another name */
 export async function secretIn(encrypted: Element, name: string, keys: Keys): Promise<Element> {
   const secret = parse(await decryptIn(encrypted, keys, true))
   if (secret.localName !== name || secret.namespaceURI !== namespaces.assertion)
@@ -143,15 +140,12 @@ const algorithms: Readonly<Record<string, Algorithm>> = {
   },
 }
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
-/**
- * Maximum number of elements: a SignedInfo with everything that exclusive canonicalization may need has 12.
- */
+/** Maximum number of elements: a SignedInfo with everything that exclusive canonicalization may need has 12. */
 const maxElements = 20
 
 /**
- * Finds the certificates that have signed SignedInfo, which is small. The library begins with the digest of
- * the whole message, once for each certificate: a sender who has signed nothing would make it do most of its
- * work.
+ * Finds the certificates that have signed SignedInfo, which is small. The library begins with the digest of the whole
+ * message, once for each certificate: a sender who has signed nothing would make it do most of its work.
  * @returns the certificates with which the rest of the verification is worthwhile
  * @throws Refused for a signature that no certificate can have made
  */

@@ -111,10 +111,7 @@ export function createDirectory(config: LdapConfig, log: Log): Directory {
   }
 }
 
-/**
- * Finds the entry with a name.
- * @returns the entry; without a search, only its DN; undefined if there is none
- */
+/** Finds the entry with a name. @returns the entry; without a search, only its DN; undefined if there is none */
 export async function findIn(
   connection: Connection,
   config: LdapConfig,
@@ -137,10 +134,7 @@ export async function findIn(
 const knownBefore = ({ find }: LdapConfig, entry: Entry): Attributes | undefined =>
   find.kind === 'search' ? attributesOf(entry, []) : undefined
 
-/**
- * Looks attributes up by name. Names are case-insensitive (RFC 4512 §2.5); `dn` stands for the DN of the
- * entry.
- */
+/** Looks attributes up by name. Names are case-insensitive (RFC 4512 §2.5); `dn` stands for the DN of the entry. */
 const attributesOf =
   (entry: Entry, groups: readonly string[]): Attributes =>
   given => {

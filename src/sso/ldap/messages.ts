@@ -123,10 +123,7 @@ function entryOf({ name, attributes }: SearchEntry): Entry {
   return { dn: name, attributes: values }
 }
 
-/**
- * Binary attributes (Active Directory): their values may look like text by chance, so they are always
- * hexadecimal.
- */
+/** Binary attributes (Active Directory): their values may look like text by chance, so they are always hexadecimal. */
 const binaryTypes = /^object(guid|sid)$|;binary$/i
 
 function textOf(type: string, value: Buffer): string {
@@ -139,10 +136,7 @@ const maxBytes = 1_048_576
 /** Maximum nesting of constructed values. No message that is read here has more than five levels. */
 const maxDepth = 10
 
-/**
- * A directory server that can't be used for this login; another may be. The message quotes nothing that was
- * sent.
- */
+/** A directory server that can't be used for this login; another may be. The message quotes nothing that was sent. */
 export class ServerFault extends Error {}
 
 /**

@@ -128,9 +128,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     await sweep().catch(() => {})
     return read
   }
-  /**
-   * The tables that a plan may read. In subqueries they are never collected: PostgreSQL chooses how it joins.
-   */
+  /** The tables that a plan may read. In subqueries they are never collected: PostgreSQL chooses how it joins. */
   async function tablesFor(plan: Plan, viewer: Viewer): Promise<Tables> {
     const { entity, page } = plan
     const tableOf: TableOf = one => {
@@ -230,13 +228,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     versions: name => changes.versions(name, keptVersions),
     state: stateOf,
     at,
-    changesSince: createChangesSince({
-      at,
-      openVersion,
-      sharedSlots,
-      heldState,
-      heldFrom: changes.heldFrom,
-    }),
+    changesSince: createChangesSince({ at, openVersion, sharedSlots, heldState, heldFrom: changes.heldFrom }),
     restore: async (name, id, event, of) => {
       const restored = await restoreEntity(pool, name, id, event, keptVersions, of)
       await sweep().catch(() => {})

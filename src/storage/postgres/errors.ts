@@ -1,9 +1,6 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 
-/**
- * Translates the driver's errors by SQLSTATE
- * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
- */
+/** Translates the driver's errors by SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 
 /**
  * A conflict with a concurrent transaction: a serialization failure, a deadlock, or an object that another
@@ -13,10 +10,9 @@ export class Conflict extends StoreUnavailable {}
 const conflict = /^(40001|40P01|23505|42P06|42P07|42710)$/
 
 /**
- * Classes and codes for failures of the environment, not of the statement: connection, authorization,
- * database, resources, limits, object state, operator intervention, system errors, locks, a read-only
- * replica. 40003 is among them because it leaves unknown whether the statement took effect, so it must not be
- * retried.
+ * Classes and codes for failures of the environment, not of the statement: connection, authorization, database,
+ * resources, limits, object state, operator intervention, system errors, locks, a read-only replica. 40003 is among
+ * them because it leaves unknown whether the statement took effect, so it must not be retried.
  */
 const unavailable = /^(08|40003|28|3D|53|54|55000|55P03|57|58|25006|42501)/
 
@@ -95,10 +91,7 @@ export const clientLimits: ClientLimits = { connect: 1_900, statement: 3_000 }
 /** Time in ms that a start waits for a slow database. No client waits yet. */
 export const startPatience = 10_000
 
-/**
- * Repeats the work of a start while the database doesn't answer. It must be safe to repeat.
- * @param patience in ms
- */
+/** Repeats the work of a start while the database doesn't answer. It must be safe to repeat. @param patience in ms */
 export async function patiently<T>(patience: number, work: () => Promise<T>): Promise<T> {
   const begun = performance.now()
   for (;;)
@@ -111,9 +104,8 @@ export async function patiently<T>(patience: number, work: () => Promise<T>): Pr
 }
 
 /**
- * Reads from the first database that can answer. A replica may be unreachable, or lack a table, column or
- * role that the primary already has (PostgreSQL, appendix A, class 42 and 22023). An error of the last
- * database is final.
+ * Reads from the first database that can answer. A replica may be unreachable, or lack a table, column or role that the
+ * primary already has (PostgreSQL, appendix A, class 42 and 22023). An error of the last database is final.
  * @param databases the replica, if there is one, then the primary
  */
 export async function withReplicaFallback<D, T>(

@@ -15,13 +15,9 @@ const cursorCache = 64
  * own. While a cursor reads its snapshot, SQLite can't restart the log, which grows with each change.
  */
 const largeLog = 6 * 1024 * 1024
-/**
- * Size of the log in bytes from which unread cursors break off, because copying their rows takes too long.
- */
+/** Size of the log in bytes from which unread cursors break off, because copying their rows takes too long. */
 const tooLargeLog = 10 * 1024 * 1024
-/**
- * Size of the log in bytes from which cursors break off even while they are read, the longest idle one first.
- */
+/** Size of the log in bytes from which cursors break off even while they are read, the longest idle one first. */
 const fullLog = 12 * 1024 * 1024
 /** Time in ms without a request after which a cursor counts as unread. */
 const unreadAfter = 2_000
@@ -47,9 +43,7 @@ export interface StoreFile {
 
 type Counts = { seen: number | null; all: number | null }
 
-/**
- * Counts the visible rows, and chooses the cheaper statement. It runs in the transaction that reads the page.
- */
+/** Counts the visible rows, and chooses the cheaper statement. It runs in the transaction that reads the page. */
 export function choose(db: Database, plan: TablePlan) {
   const { counts } = plan
   const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }

@@ -132,10 +132,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     }
     fieldFiles.sweep(versions)
   }
-  /**
-   * Makes the files of a version, and points the entity at it.
-   * @returns as `publish`
-   */
+  /** Makes the files of a version, and points the entity at it. @returns as `publish` */
   async function point(
     version: string,
     event: AuditEvent | null,
@@ -261,13 +258,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     versions: name => changes.versions(name, keptVersions),
     state: stateOf,
     at,
-    changesSince: createChangesSince({
-      at,
-      openVersion,
-      sharedSlots,
-      heldState,
-      heldFrom: changes.heldFrom,
-    }),
+    changesSince: createChangesSince({ at, openVersion, sharedSlots, heldState, heldFrom: changes.heldFrom }),
     restore: (name, id, event, of) => changes.restore(name, id, event, keptVersions, of),
     expose: undefined,
     tables: undefined,

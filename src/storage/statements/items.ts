@@ -72,10 +72,7 @@ export function seenDifference(before: Shown, after: Shown, hidden: readonly str
 /** The readers of a new item for which none are given: administrators only. */
 export const defaultReaders = readersText([])
 
-/**
- * @returns the canonical text of the readers
- * @throws RangeError if it is longer than every engine can store
- */
+/** @returns the canonical text of the readers @throws RangeError if it is longer than every engine can store */
 export function checkedReaders(identifier: string, readers: Readers): string {
   const text = readersText(readers)
   if (Buffer.byteLength(text) <= maxReadersBytes) return text
@@ -115,11 +112,7 @@ export function* numbersOf(readers: readonly string[]): Change<(readers: string)
   }
 }
 
-/**
- * Finds the audience with these readers, or adds it.
- * @param readers in their canonical text
- * @returns its id
- */
+/** Finds the audience with these readers, or adds it. @param readers in their canonical text @returns its id */
 export function* audienceWith(readers: string): Change<number> {
   return (yield* numbersOf([readers]))(readers)
 }

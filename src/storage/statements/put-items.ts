@@ -55,8 +55,7 @@ interface GivenReaders {
 }
 
 /**
- * The readers that are given for an item and for each of its bitstreams. Those of the item apply to its
- * bitstreams too.
+ * The readers that are given for an item and for each of its bitstreams. Those of the item apply to its bitstreams too.
  * @throws RangeError before anything is changed
  */
 function givenReaders({ identifier, readers, bitstreams }: NewItem): GivenReaders {
@@ -162,10 +161,7 @@ function* updateItem(
   return changed > 0
 }
 
-/**
- * The columns of a bitstream except uuid, item and creation time. `bundle` and `name` identify it in its
- * item.
- */
+/** The columns of a bitstream except uuid, item and creation time. `bundle` and `name` identify it in its item. */
 type BitstreamValues = Readonly<{
   bundle: string
   name: string
@@ -255,9 +251,7 @@ function* changeBitstreams(item: string, { removed, changed, added }: BitstreamC
   )
 }
 
-/**
- * Gives an item the bundles of its files, in the order of their first files. Existing ones keep their uuid.
- */
+/** Gives an item the bundles of its files, in the order of their first files. Existing ones keep their uuid. */
 function* putBundles(item: string, { bitstreams }: NewItem, isNew: boolean): Change<void> {
   const names = [...new Set(bitstreams.map(({ bundle }) => bundle))]
   const before = isNew
