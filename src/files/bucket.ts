@@ -38,6 +38,83 @@ export const contentKey = (prefix: string, sha256: string): string =>
 export function openBucket(place: BucketPlace, store: FilesStore, count: CountRequest): Files {
   const { prefix } = place
   const client = createBucketClient(place, count)
+  const keys = keysBelow(prefix)
+  const { keyOf } = keys
+  const temporaryKey = () => `${keys.incoming}${randomUUID()}.${processIdInName()}`
+  const uploads = createBucketUploads({ client, store, keyOf, temporaryKey })
+  const owned = ownedBucket(place, client, keys)
+  const { clearIncoming, sweep } = createSweeps(client, store, owned, keys)
+  let checked: { readonly at: number; readonly check: Promise<void> } | undefined
+  let lookedAt = Number.NEGATIVE_INFINITY
+  /** The bucket from which contents were copied last. */
+  let source: { readonly place: BucketPlace; readonly client: BucketClient } | undefined
+
+  async function check(): Promise<void> {
+    for await (const page of client.list(prefix, 1))
+      if (page.length > 0 || (await store.contents('', 1)).length === 0) return
+    throw new FilesUnavailable(
+      `${owned.place} has no files: see whether CARREL_FILES names the right bucket and prefix, or restore it from a backup; nothing needs a restart`,
+    )
+  }
+
+  const keepOpened: Files['keepOpened'] = source => uploads.put(chunksOf(source), nobody)
+  const keep = async (path: string) => {
+    const source = await openedFile(await open(path))
+    try {
+      return await keepOpened(source)
+    } finally {
+      await source.close()
+    }
+  }
+  return {
+    place: owned.place,
+    bucket: place,
+    copyFrom: async (other, content) => {
+      const { sha256, size } = content
+      if (other.bucket?.endpoint !== place.endpoint || other.bucket.region !== place.region) return false
+      const from = contentKey(other.bucket.prefix, sha256)
+      if (source?.place !== other.bucket)
+        source = { place: other.bucket, client: createBucketClient(other.bucket, count) }
+      if ((await source.client.size(from)) !== size) return false
+      await uploads.copy(from, content, other.bucket.bucket)
+      return true
+    },
+    keep,
+    keepOpened,
+    // The upload's folder removes its file.
+    adopt: keep,
+    receive: (pieces, from = nobody) => uploads.put(pieces, from),
+    holds: content => uploads.claim(content),
+    open: (sha256, first, size) => openObject(client, keyOf(sha256), first, size),
+    probe: () => probe(client, prefix, temporaryKey),
+    pathInPlace: async () => undefined,
+    sign: ({ sha256 }, headers) => client.sign(keyOf(sha256), headers, signedFor),
+    claim: () => claimFiles(owned, store),
+    takeOver: () => takeOver(owned, store),
+    markRestoring: into => markRestoring(owned, into),
+    clearRestored: into => clearRestored(owned, into),
+    sweep,
+    remove: async sha256 => {
+      const wasThere = await owned.has(sha256)
+      if (wasThere) await client.remove([keyOf(sha256)])
+      return wasThere
+    },
+    clearIncoming: async now => {
+      if (now === undefined && Date.now() - lookedAt < lookInterval) return 0
+      lookedAt = Date.now()
+      return (await clearIncoming(now)).leftovers
+    },
+    pauseSweeps: () => paused(client, `${keys.held}${randomUUID()}`),
+    require: () => {
+      const now = performance.now()
+      if (!checked || now - checked.at > checkedFor) checked = { at: now, check: check() }
+      return checked.check
+    },
+  }
+}
+
+/** The keys of the objects below a prefix. */
+function keysBelow(prefix: string) {
   const incoming = `${prefix}incoming/`
   /** Begins the keys of objects that keep sweeps from deleting while a backup reads contents, as in a folder. */
   const held = `${incoming}held-`
@@ -45,39 +122,40 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   /** The SHA-256 in the key of a content; undefined for other keys. */
   const nameIn = (key: string) =>
     /^[0-9a-f]{2}\/[0-9a-f]{2}\/([0-9a-f]{64})$/.exec(key.slice(prefix.length))?.[1]
-  const temporaryKey = () => `${incoming}${randomUUID()}.${processIdInName()}`
-  const uploads = createBucketUploads({ client, store, keyOf, temporaryKey })
-  const owned = ownedBucket()
-  let checked: { readonly at: number; readonly check: Promise<void> } | undefined
-  let lookedAt = Number.NEGATIVE_INFINITY
-  /** The bucket from which contents were copied last. */
-  let source: { readonly place: BucketPlace; readonly client: BucketClient } | undefined
+  return { prefix, incoming, held, keyOf, nameIn }
+}
 
-  function ownedBucket(): OwnedPlace {
-    const key = `${prefix}store`
-    return {
-      place: placeText(place),
-      owner: async () => {
-        const found = await client.read(key, { start: 0, end: 1023 })
-        return found?.bytes.toString().trim()
-      },
-      setOwner: text => putAndCheck(client, key, Buffer.from(`${text}\n`)),
-      // Keys come in their order, and those of contents before all others.
-      hasContents: async () => {
-        for await (const [one] of client.list(prefix, 1))
-          return one !== undefined && nameIn(one.key) !== undefined
-        return false
-      },
-      has: async sha256 => (await client.size(keyOf(sha256))) !== undefined,
-      clear: async () => {
-        for await (const page of client.list(prefix))
-          await client.remove(
-            page.map(one => one.key).filter(one => nameIn(one) !== undefined || one.startsWith(incoming)),
-          )
-        await client.remove([key])
-      },
-    }
+type Keys = ReturnType<typeof keysBelow>
+
+function ownedBucket(place: BucketPlace, client: BucketClient, keys: Keys): OwnedPlace {
+  const { prefix, incoming, keyOf, nameIn } = keys
+  const key = `${prefix}store`
+  return {
+    place: placeText(place),
+    owner: async () => {
+      const found = await client.read(key, { start: 0, end: 1023 })
+      return found?.bytes.toString().trim()
+    },
+    setOwner: text => putAndCheck(client, key, Buffer.from(`${text}\n`)),
+    // Keys come in their order, and those of contents before all others.
+    hasContents: async () => {
+      for await (const [one] of client.list(prefix, 1))
+        return one !== undefined && nameIn(one.key) !== undefined
+      return false
+    },
+    has: async sha256 => (await client.size(keyOf(sha256))) !== undefined,
+    clear: async () => {
+      for await (const page of client.list(prefix))
+        await client.remove(
+          page.map(one => one.key).filter(one => nameIn(one) !== undefined || one.startsWith(incoming)),
+        )
+      await client.remove([key])
+    },
   }
+}
+
+function createSweeps(client: BucketClient, store: FilesStore, owned: OwnedPlace, keys: Keys) {
+  const { prefix, incoming, held, keyOf, nameIn } = keys
 
   /** Aborts uploads that are left over. @returns their number; a sentence if the server can't list them */
   async function abortUploads(isOld: (one: Listed) => boolean): Promise<number | string> {
@@ -149,79 +227,20 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     return removed
   }
 
-  async function check(): Promise<void> {
-    for await (const page of client.list(prefix, 1))
-      if (page.length > 0 || (await store.contents('', 1)).length === 0) return
-    throw new FilesUnavailable(
-      `${owned.place} has no files: see whether CARREL_FILES names the right bucket and prefix, or restore it from a backup; nothing needs a restart`,
-    )
-  }
+  return { clearIncoming, sweep }
+}
 
-  const keepOpened: Files['keepOpened'] = source => uploads.put(chunksOf(source), nobody)
-  const keep = async (path: string) => {
-    const source = await openedFile(await open(path))
-    try {
-      return await keepOpened(source)
-    } finally {
-      await source.close()
-    }
-  }
-  return {
-    place: owned.place,
-    bucket: place,
-    copyFrom: async (other, content) => {
-      const { sha256, size } = content
-      if (other.bucket?.endpoint !== place.endpoint || other.bucket.region !== place.region) return false
-      const from = contentKey(other.bucket.prefix, sha256)
-      if (source?.place !== other.bucket)
-        source = { place: other.bucket, client: createBucketClient(other.bucket, count) }
-      if ((await source.client.size(from)) !== size) return false
-      await uploads.copy(from, content, other.bucket.bucket)
-      return true
-    },
-    keep,
-    keepOpened,
-    // The upload's folder removes its file.
-    adopt: keep,
-    receive: (pieces, from = nobody) => uploads.put(pieces, from),
-    holds: content => uploads.claim(content),
-    open: (sha256, first, size) => openObject(client, keyOf(sha256), first, size),
-    probe: () => probe(client, prefix, temporaryKey),
-    pathInPlace: async () => undefined,
-    sign: ({ sha256 }, headers) => client.sign(keyOf(sha256), headers, signedFor),
-    claim: () => claimFiles(owned, store),
-    takeOver: () => takeOver(owned, store),
-    markRestoring: into => markRestoring(owned, into),
-    clearRestored: into => clearRestored(owned, into),
-    sweep,
-    remove: async sha256 => {
-      const wasThere = await owned.has(sha256)
-      if (wasThere) await client.remove([keyOf(sha256)])
-      return wasThere
-    },
-    clearIncoming: async now => {
-      if (now === undefined && Date.now() - lookedAt < lookInterval) return 0
-      lookedAt = Date.now()
-      return (await clearIncoming(now)).leftovers
-    },
-    pauseSweeps: async () => {
-      const hold = `${held}${randomUUID()}`
-      const write = () => client.put(hold, new Uint8Array())
-      await write()
-      let renewed: Promise<void> = Promise.resolve()
-      const renewing = setInterval(() => {
-        renewed = write().catch(() => {})
-      }, renewal).unref()
-      return async () => {
-        clearInterval(renewing)
-        await renewed
-        await client.remove([hold])
-      }
-    },
-    require: () => {
-      const now = performance.now()
-      if (!checked || now - checked.at > checkedFor) checked = { at: now, check: check() }
-      return checked.check
-    },
+/** Keeps sweeps from deleting, by an object that is written again and again. @returns a function that ends this */
+async function paused(client: BucketClient, hold: string): Promise<() => Promise<void>> {
+  const write = () => client.put(hold, new Uint8Array())
+  await write()
+  let renewed: Promise<void> = Promise.resolve()
+  const renewing = setInterval(() => {
+    renewed = write().catch(() => {})
+  }, renewal).unref()
+  return async () => {
+    clearInterval(renewing)
+    await renewed
+    await client.remove([hold])
   }
 }

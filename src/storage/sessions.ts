@@ -10,9 +10,7 @@ import type { Part, Window } from './window.ts'
 
 /** Sessions of epersons, as every engine keeps them (contract section 2, docs/decisions/0040). */
 export interface Sessions {
-  /**
-   * The stamp of an enabled eperson; undefined if there is none. Looked up on every authenticated request.
-   */
+  /** The stamp of an enabled eperson; undefined if there is none. Looked up on every authenticated request. */
   stampOf(uuid: string): Awaitable<number | undefined>
   /** An enabled eperson with their groups and the key of their sessions; undefined if there is none. */
   of(uuid: string): Awaitable<Session | undefined>
@@ -24,10 +22,7 @@ export interface Sessions {
    * password was changed, since `credentials` was read
    */
   begin(login: Login, event: AuditEvent): Promise<Begun | undefined>
-  /**
-   * Replaces the session key, which ends every token of the eperson (T4).
-   * @returns their latest provider session
-   */
+  /** Replaces the session key, which ends every token of the eperson (T4). @returns their latest provider session */
   logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
   /** The eperson's sessions that may be alive, newest first. */
   list(session: Session): Awaitable<readonly ListedSession[]>

@@ -8,13 +8,13 @@ import { pieceBytes } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import type { FoundRecord } from '../single-records.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
-import { changedSource, mixed, split } from './changed-source.ts'
+import { type ChangedSource, changedSource, mixed, split } from './changed-source.ts'
 import { distinctIn } from './columns.ts'
 import { filterName } from './filters.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { onlyRanks } from './needs.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
-import { createRecordOrders } from './record-orders.ts'
+import { createRecordOrders, type RecordOrders } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
 import { type AddRelated, createRelatedValues } from './related-values.ts'
 import { revisedFilesOf } from './revised-files.ts'
@@ -54,7 +54,76 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
   const groups = createRecordGroups(source, orders)
   const relatedValues = createRelatedValues(source, orders.facts)
   const writeFields = revisedFilesOf(source)
+  const { shortBody, shortRecords } = createShortBodies(source, cache)
 
+  const listings: RecordListings = {
+    list: async (plan, format, client) => {
+      const { entity, where, shape, page } = plan
+      if (shape.kind === 'rows' && isGrouped(shape)) return groups({ ...plan, shape }, format, client)
+      // The number of matches is known only with their list.
+      const found = where === null ? undefined : orders.of(plan, client)
+      const matching = found instanceof Promise ? await found : found
+      const count = matching ? matching.length : entity.source.count
+      const from = Math.min(page.offset, count)
+      const end = page.limit === null ? count : Math.min(from + page.limit, count)
+      const counts = { total: count, more: end < count }
+      // An empty page needs no sorting.
+      if (from === end) return { ...counts, body: new Uint8Array() }
+      const { largest } = entity.source
+      const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
+      // Longer pages, and CSV, which is converted by record, are read in pieces, with nothing held before.
+      const add = shape.kind === 'rows' ? await relatedValues(entity, shape, client) : undefined
+      if (end - from > Math.min(step, shortPage) || format === 'csv')
+        return { ...counts, body: longBody(source, orders, plan, from, end, step, format, client, add) }
+      const ordered = matching ?? orders.of(plan, client)
+      const sorted = ordered instanceof Promise ? await ordered : ordered
+      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format, client, add)
+      return { ...counts, body: body instanceof Promise ? await body : body }
+    },
+    explain: async (plan, client, runs) => {
+      const { entity, where } = plan
+      const kept = where !== null && cache.peek(entity.source.version, filterName(where)) !== undefined
+      return { kept, ...(runs && { ran: await run(plan, client) }) }
+    },
+    record: async (plan, key, client) => {
+      const changed = changesOf(plan.entity)
+      const last = changed && lastChanges(changed).get(key())?.change
+      if (last) return { json: last.json ?? undefined, seq: last.seq }
+      const entity = baseEntity(plan.entity)
+      const few = plan.where === null ? undefined : orders.few(entity, plan.where)
+      if (few) {
+        const found = few.length === 0 ? undefined : shortRecords(entity, few.between(0, 1), '\n')
+        return { json: found && split(found instanceof Promise ? await found : found)[0], seq: 0 }
+      }
+      const { body } = await listings.list({ ...plan, entity }, 'ndjson', client)
+      if (!(body instanceof Uint8Array)) throw new Error('one record is listed at once')
+      return { json: split(body)[0], seq: 0 }
+    },
+    openChanged: async entity => ({
+      ...(await openedChanged(source, entity)),
+      writeFields: (...rest) => writeFields(entity, ...rest),
+    }),
+    writeFields,
+    keepOnly: versions => {
+      cache.keepOnly(versions)
+      source.fieldFiles.keepOnly(version => versions.has(version) || cache.holds(version))
+    },
+    hold: cache.hold.bind(cache),
+  }
+
+  async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {
+    const begun = performance.now()
+    const { body } = await listings.list(plan, 'ndjson', client)
+    let rows = 0
+    for await (const piece of body instanceof Uint8Array ? [body] : body) rows += linesIn(piece)
+    return { rows, milliseconds: Math.round(performance.now() - begun) }
+  }
+
+  return listings
+}
+
+/** Bodies of short pages, made at once if the records are loaded. */
+function createShortBodies(source: ChangedSource, cache: RecordCache) {
   /** Returns all records if they are loaded; otherwise starts loading them if the cache has room. */
   function loaded(entity: RecordEntity): LoadedRecords | undefined {
     const { version, bytes } = entity.source
@@ -107,126 +176,71 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     return pickRecords(records, numbers instanceof Uint32Array ? numbers : range(...numbers), separator)
   }
 
-  async function* longBody(
-    plan: RecordPlan,
-    from: number,
-    end: number,
-    step: number,
-    format: RecordFormat,
-    client: Client,
-    add: AddRelated | undefined,
-  ) {
-    const { entity, shape } = plan
-    const columns = shape.kind === 'rows' ? scalarColumns(shape) : null
-    const fields = columns ? fieldsOf(columns) : entity.fields
-    // With every change of a record, the order of the version before may be dropped.
-    const held = changesOf(entity) ? await orders.of(plan, client) : undefined
-    const open = await source.open(entity, client)
-    const piece = async (at: number) => {
-      const endOfPiece = Math.min(at + step, end)
-      // Looked up for each piece, so that a client that reads slowly keeps no order from being evicted.
-      const sorted = held ?? (await orders.of(plan, client))
-      const numbers = sorted?.between(at, endOfPiece).slice() ?? ([at, endOfPiece] as const)
-      if (!add) return open.piece(numbers, format, fields, columns)
-      const records = add(split(await open.piece(numbers, 'ndjson', fields, null)), slotsIn(numbers))
-      return source.inTurn(client, work => work.call('piece', records, format, fields, columns))
+  return { shortBody, shortRecords }
+}
+
+async function* longBody(
+  source: ChangedSource,
+  orders: RecordOrders,
+  plan: RecordPlan,
+  from: number,
+  end: number,
+  step: number,
+  format: RecordFormat,
+  client: Client,
+  add: AddRelated | undefined,
+) {
+  const { entity, shape } = plan
+  const columns = shape.kind === 'rows' ? scalarColumns(shape) : null
+  const fields = columns ? fieldsOf(columns) : entity.fields
+  // With every change of a record, the order of the version before may be dropped.
+  const held = changesOf(entity) ? await orders.of(plan, client) : undefined
+  const open = await source.open(entity, client)
+  const piece = async (at: number) => {
+    const endOfPiece = Math.min(at + step, end)
+    // Looked up for each piece, so that a client that reads slowly keeps no order from being evicted.
+    const sorted = held ?? (await orders.of(plan, client))
+    const numbers = sorted?.between(at, endOfPiece).slice() ?? ([at, endOfPiece] as const)
+    if (!add) return open.piece(numbers, format, fields, columns)
+    const records = add(split(await open.piece(numbers, 'ndjson', fields, null)), slotsIn(numbers))
+    return source.inTurn(client, work => work.call('piece', records, format, fields, columns))
+  }
+  try {
+    let next = piece(from)
+    for (let at = from; at < end; at += step) {
+      const current = await next
+      // Reads one piece ahead while the client takes this one, and never more.
+      if (at + step < end) {
+        next = piece(at + step)
+        next.catch(() => {})
+      }
+      yield current
     }
-    try {
-      let next = piece(from)
-      for (let at = from; at < end; at += step) {
-        const current = await next
-        // Reads one piece ahead while the client takes this one, and never more.
-        if (at + step < end) {
-          next = piece(at + step)
-          next.catch(() => {})
-        }
-        yield current
-      }
-    } finally {
-      await open.close()
-    }
+  } finally {
+    await open.close()
   }
+}
 
-  const listings: RecordListings = {
-    list: async (plan, format, client) => {
-      const { entity, where, shape, page } = plan
-      if (shape.kind === 'rows' && isGrouped(shape)) return groups({ ...plan, shape }, format, client)
-      // The number of matches is known only with their list.
-      const found = where === null ? undefined : orders.of(plan, client)
-      const matching = found instanceof Promise ? await found : found
-      const count = matching ? matching.length : entity.source.count
-      const from = Math.min(page.offset, count)
-      const end = page.limit === null ? count : Math.min(from + page.limit, count)
-      const counts = { total: count, more: end < count }
-      // An empty page needs no sorting.
-      if (from === end) return { ...counts, body: new Uint8Array() }
-      const { largest } = entity.source
-      const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
-      // Longer pages, and CSV, which is converted by record, are read in pieces, with nothing held before.
-      const add = shape.kind === 'rows' ? await relatedValues(entity, shape, client) : undefined
-      if (end - from > Math.min(step, shortPage) || format === 'csv')
-        return { ...counts, body: longBody(plan, from, end, step, format, client, add) }
-      const ordered = matching ?? orders.of(plan, client)
-      const sorted = ordered instanceof Promise ? await ordered : ordered
-      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format, client, add)
-      return { ...counts, body: body instanceof Promise ? await body : body }
-    },
-    explain: async (plan, client, runs) => {
-      const { entity, where } = plan
-      const kept = where !== null && cache.peek(entity.source.version, filterName(where)) !== undefined
-      return { kept, ...(runs && { ran: await run(plan, client) }) }
-    },
-    record: async (plan, key, client) => {
-      const changed = changesOf(plan.entity)
-      const last = changed && lastChanges(changed).get(key())?.change
-      if (last) return { json: last.json ?? undefined, seq: last.seq }
-      const entity = baseEntity(plan.entity)
-      const few = plan.where === null ? undefined : orders.few(entity, plan.where)
-      if (few) {
-        const found = few.length === 0 ? undefined : shortRecords(entity, few.between(0, 1), '\n')
-        return { json: found && split(found instanceof Promise ? await found : found)[0], seq: 0 }
-      }
-      const { body } = await listings.list({ ...plan, entity }, 'ndjson', client)
-      if (!(body instanceof Uint8Array)) throw new Error('one record is listed at once')
-      return { json: split(body)[0], seq: 0 }
-    },
-    openChanged: async entity => {
-      const held = await source.open(entity, nobody)
-      const column = (work: RecordWork, field: number) => {
-        const { name, type } = entity.fields[field] as RecordEntity['fields'][number]
-        const need = { ref: { name, path: [], type }, ...onlyRanks }
-        return orders.facts.make({ work, client: nobody }, entity, need)
-      }
-      return {
-        slots: () => source.inTurn(nobody, work => work.slots(entity)),
-        ranks: field =>
-          source.inTurn(nobody, async work =>
-            work.call('allRanks', (await column(work, field)).column, entity.source.count),
-          ),
-        distinct: field =>
-          source.inTurn(nobody, async work => distinctIn((await column(work, field)).column)),
-        read: async slots => split(await source.readShort(entity, slots, '\n')),
-        writeFields: (...rest) => writeFields(entity, ...rest),
-        close: held.close,
-      }
-    },
-    writeFields,
-    keepOnly: versions => {
-      cache.keepOnly(versions)
-      source.fieldFiles.keepOnly(version => versions.has(version) || cache.holds(version))
-    },
-    hold: cache.hold.bind(cache),
+async function openedChanged(
+  source: ChangedSource,
+  entity: RecordEntity,
+): Promise<Omit<OpenVersion, 'writeFields'>> {
+  const held = await source.open(entity, nobody)
+  const column = (work: RecordWork, field: number) => {
+    const { name, type } = entity.fields[field] as RecordEntity['fields'][number]
+    const need = { ref: { name, path: [], type }, ...onlyRanks }
+    return source.facts.make({ work, client: nobody }, entity, need)
   }
-
-  async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {
-    const begun = performance.now()
-    const { body } = await listings.list(plan, 'ndjson', client)
-    let rows = 0
-    for await (const piece of body instanceof Uint8Array ? [body] : body) rows += linesIn(piece)
-    return { rows, milliseconds: Math.round(performance.now() - begun) }
+  return {
+    slots: () => source.inTurn(nobody, work => work.slots(entity)),
+    ranks: field =>
+      source.inTurn(nobody, async work =>
+        work.call('allRanks', (await column(work, field)).column, entity.source.count),
+      ),
+    distinct: field => source.inTurn(nobody, async work => distinctIn((await column(work, field)).column)),
+    read: async slots => split(await source.readShort(entity, slots, '\n')),
+    close: held.close,
   }
-
-  return listings
 }
 
 const slotsIn = (numbers: RecordNumbers): ArrayLike<number> =>

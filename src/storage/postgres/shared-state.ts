@@ -18,9 +18,7 @@ import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { perform } from './perform.ts'
 
-/**
- * The maximum age, in ms, of counts that only choose how to read a page. Totals are counted for each page.
- */
+/** The maximum age, in ms, of counts that only choose how to read a page. Totals are counted for each page. */
 const maxCountsAge = 10_000
 
 interface Counts {
@@ -55,10 +53,7 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
 
   async function recentCounts(): Promise<Counts['rows']> {
     if (counts === undefined || Date.now() - counts.readAt > maxCountsAge)
-      counts = {
-        readAt: Date.now(),
-        rows: await pool.rows('SELECT id, items, bitstreams FROM audience'),
-      }
+      counts = { readAt: Date.now(), rows: await pool.rows('SELECT id, items, bitstreams FROM audience') }
     return counts.rows
   }
 

@@ -44,9 +44,7 @@ export interface TablePlan {
 interface Access {
   /** Returns rows of one column: the record as JSON. */
   readonly page: Statement
-  /**
-   * Counts the records or rows, ignoring limit and offset; null: `counts` says it, or it was not requested.
-   */
+  /** Counts the records or rows, ignoring limit and offset; null: `counts` says it, or it was not requested. */
   readonly total: Statement | null
 }
 
@@ -101,10 +99,7 @@ function compileCounts({ table, rows: rule }: TableSource, { name, rows }: ReadT
 /** Factor by which the table must exceed the visible rows before these are looked up one by one. */
 const lookupCost = 4
 
-/**
- * @param visible and `total` are the result of `counts`
- * @returns the statements, and about how many rows they read
- */
+/** @param visible and `total` are the result of `counts` @returns the statements, and about how many rows they read */
 export function choosePage(plan: TablePlan, visible: number, total: number) {
   const { scan, collect, end, isFiltered, audiences } = plan
   if (audiences > 0) {

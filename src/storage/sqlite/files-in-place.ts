@@ -105,9 +105,7 @@ export function createFilesInPlace({ file, index, database, busy, ids }: OpenedF
   }
 }
 
-/**
- * Length in bytes of the first copy of the index's header (https://sqlite.org/walformat.html, section 2.1).
- */
+/** Length in bytes of the first copy of the index's header (https://sqlite.org/walformat.html, section 2.1). */
 export const headerLength = 48
 /** Length in bytes of both copies and of the record of how far the log has been copied (section 2.2). */
 const copiedLength = 132
@@ -132,10 +130,7 @@ function createOverwriteCheck(index: number, database: number, busy: readonly Fi
   let known = ''
   let content = Buffer.alloc(0)
 
-  /**
-   * @returns the log's generation and the number of its frames that are in the database; undefined during a
-   * copy
-   */
+  /** @returns the log's generation and the number of its frames that are in the database; undefined during a copy */
   function copied(): string | undefined {
     const header = readHeader(index, copiedLength)
     if (header.length < copiedLength) return undefined

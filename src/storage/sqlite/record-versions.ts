@@ -62,10 +62,7 @@ export async function writeRecordFile(
   return written
 }
 
-/**
- * Writes the file of a revision.
- * @returns what `writeRecordFile` does, for all slots, and the number of slots
- */
+/** Writes the file of a revision. @returns what `writeRecordFile` does, for all slots, and the number of slots */
 export async function writeRevisionFile(
   fileOf: (version: string) => string,
   version: string,
@@ -153,9 +150,7 @@ async function addRanks(db: Database, { fields, ranks }: Pick<NewEntity, 'fields
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array) =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
-/**
- * Number of records per statement (each by itself takes two thirds longer), and per turn of the event loop.
- */
+/** Number of records per statement (each by itself takes two thirds longer), and per turn of the event loop. */
 const rowsAtOnce = 16
 const recordsInTurn = 5_000
 

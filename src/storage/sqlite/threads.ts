@@ -10,9 +10,7 @@ import type { changes } from './hot.ts'
 import type { ReaderHandlers } from './reader.ts'
 import type { PartChange, WriteCall, WriteReply, WriterData, WriterHandlers } from './writer.ts'
 
-/**
- * Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk.
- */
+/** Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk. */
 export type Write = <K extends keyof typeof changes>(
   name: K,
   ...args: Tail<Parameters<(typeof changes)[K]>>
@@ -71,10 +69,7 @@ export type Reader = Thread<ReaderHandlers>
 export interface ReaderThreads {
   /** The thread for work that returns few rows, and reads about as many. */
   quick(): Reader
-  /**
-   * Runs work that may take long, when it is the turn of the client.
-   * @throws Overloaded if too much is waiting
-   */
+  /** Runs work that may take long, when it is the turn of the client. @throws Overloaded if too much is waiting */
   long<T>(client: Client, work: (reader: Reader) => Promise<T>): Promise<T>
   /** Starts the thread for work that may take long. */
   begin(): void

@@ -100,15 +100,10 @@ export function* run(sql: Sql, ...values: readonly Value[]): Statements<number> 
 export const insert = (table: string, columns: Columns, unless = ''): Statements<number> =>
   insertAll(table, [columns], unless)
 
-/**
- * Numbers of rows per statement; fewer than the last go into one. There are few, because each text is kept.
- */
+/** Numbers of rows per statement; fewer than the last go into one. There are few, because each text is kept. */
 const sizes = [50, 10]
 
-/**
- * Adds rows, which have the same columns, in few statements.
- * @returns the number of rows that were added or changed
- */
+/** Adds rows, which have the same columns, in few statements. @returns the number of rows that were added or changed */
 export function* insertAll(table: string, all: readonly Columns[], unless = ''): Statements<number> {
   let changed = 0
   let left = all
