@@ -59,7 +59,6 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
 }
 
 type Route = { Params: { id: string } }
-
 const allAt = ({ addresses }: FactorParts) => `${addresses.authn}/factors`
 const bodyOf = (parts: FactorParts, factor: Factor) => factorBody(factor, `${allAt(parts)}/${factor.id}`)
 const ownOf = async ({ factors }: FactorParts, request: FastifyRequest) =>
@@ -264,11 +263,8 @@ async function verifiedNew(
 }
 
 /** A factor in the event of its change. */
-const told = ({ kind, name, alone }: Pick<Factor, 'alone' | 'name'> & { readonly kind: FactorKind }) => ({
-  kind,
-  name,
-  alone,
-})
+type Told = Pick<Factor, 'alone' | 'name'> & { readonly kind: FactorKind }
+const told = ({ kind, name, alone }: Told): Told => ({ kind, name, alone })
 
 const changeOf = (
   request: FastifyRequest,
@@ -281,11 +277,10 @@ const changeOf = (
   changes: { before, after },
 })
 
-const personOf = ({ uuid, email, firstName, lastName }: Eperson) => ({
-  uuid,
-  email,
-  name: [firstName, lastName].filter(Boolean).join(' ') || email,
-})
+function personOf({ uuid, email, firstName, lastName }: Eperson) {
+  const name = [firstName, lastName].filter(Boolean).join(' ') || email
+  return { uuid, email, name }
+}
 
 const reasons = {
   changed: 'Factors were added or removed since this enrolment began. Begin again.',
