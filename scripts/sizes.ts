@@ -7,7 +7,7 @@ import { API } from 'typescript/unstable/sync'
 
 /**
  * Measures the sources with the compiler's own parser: their sizes, which may only fall (test/house/sizes.test.ts), and
- * what they export for nobody. `npm run sizes` prints both; with `--lower`, it lowers the ceilings to what there is.
+ * exports without importers. `npm run sizes` prints both; `--lower` lowers the ceilings to the current sizes.
  */
 
 const root = resolve(fileURLToPath(import.meta.url), '../..')
@@ -37,7 +37,7 @@ export interface Sizes {
   readonly console: Measured
   /** Number of words in the pages of `docs`. */
   readonly words: number
-  /** Exports that nobody imports, and those that only tests and benches import. */
+  /** Exports without importers, and exports that only tests and benches import. */
   readonly unused: readonly Place[]
   readonly onlyTested: readonly Place[]
 }
@@ -110,7 +110,7 @@ function exportsOf(file: SourceFile): string[] {
   })
 }
 
-/** What a file takes from others: names of theirs, or undefined for all of them. */
+/** The imports of a file. `name` is undefined if it imports the whole module. */
 type Taken = readonly { readonly from: string; readonly name: string | undefined }[]
 
 function takenBy(path: string, file: SourceFile): Taken {

@@ -10,7 +10,7 @@ const digits = 6
 /** 160 bits (RFC 4226 §4, R6). */
 export const newTotpSecret = (): Uint8Array => randomBytes(20)
 
-/** What an app takes in: the secret in base 32 (RFC 4648 §6), and the address that a QR code holds. */
+/** Returns the secret in base 32 (RFC 4648 §6) for typing into an app, and the otpauth URI for a QR code. */
 export function totpForApp(bytes: Uint8Array, issuer: string, label: string) {
   const secret = base32(bytes)
   const parameters = Object.entries({

@@ -76,7 +76,7 @@ class PieceMemory {
     return piece
   }
 
-  /** Notes that the client took so many bytes, and whether it was slow. */
+  /** Records how many bytes the client has taken, and whether it was slow to take them. */
   noteTaken(length: number, isSlow: boolean): void {
     this.#takenAtOnce = isSlow ? 0 : this.#takenAtOnce + length
     if (isSlow) this.#freeSpare()

@@ -115,7 +115,7 @@ const declaredIn = ({ types = new Map(), collations = new Map(), lists, reading 
 
 type Kept = Pick<NewEntity, 'keepsNewer' | 'declare' | 'uses' | 'relies'>
 
-/** What is kept with the entity. @param quoting how this file was read */
+/** Picks the options that are stored with the new version. @param quoting how this file was read */
 const keptOf = (
   { keepsNewer, relies, declare, uses, recipe }: Kept & Pick<ImportOptions, 'recipe'>,
   quoting: false | { readonly quote: 'none' },

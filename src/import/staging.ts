@@ -156,7 +156,7 @@ export function createStaging(
   }
 }
 
-/** What has been read. */
+/** The staged records of a file, and what their ranking and storing need. */
 interface Stage {
   /** The batches as they were read, whose runs are where they were written. */
   readonly batches: readonly StagedBatch[]

@@ -25,7 +25,7 @@ export interface TusRequest {
 
 type Answered = Readonly<Record<string, string>>
 
-/** What clients ask for. Each returns the headers of its answer, and throws a Problem. */
+/** The requests of the protocol. Each method returns the headers of the response, or throws a Problem. */
 interface Tus {
   describe(): Answered
   begin(request: TusRequest, admit: (id: string, info: Info) => Promise<void>): Promise<Answered>
