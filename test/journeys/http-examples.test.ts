@@ -30,14 +30,14 @@ const elsewhere: readonly (readonly [RegExp, by: string])[] = [
     /\/(fact[-_]names|facts|resources|event[-_]counts|aggregate[-_]event[-_]counts)\b/,
     'docs/how-to/puppetdb-clients.md',
   ],
-  [/^\/(api\/meta|status|metrics\/v2)\b/, 'test/contract/ask-addresses.test.ts'],
+  [/^\/(api\/meta|status|metrics\/v2)\b/, 'test/contract/query/ask-addresses.test.ts'],
   [/^\/api\/authn\/(oidc|sso)\b/, 'docs/sso.md'],
   // This route always refuses.
-  [/^\/api\/authz\/resourcepolicies\/:id\/eperson$/, 'test/contract/policies.test.ts'],
+  [/^\/api\/authz\/resourcepolicies\/:id\/eperson$/, 'test/contract/items/policies.test.ts'],
   // These need the codes of an app.
-  [/\/factors\b/, 'test/contract/second-factor.test.ts'],
+  [/\/factors\b/, 'test/contract/login/second-factor.test.ts'],
   // The processes have ended here.
-  [/\/processes\/:id\/(cancel|resume)$/, 'test/contract/processes.test.ts'],
+  [/\/processes\/:id\/(cancel|resume)$/, 'test/contract/items/processes.test.ts'],
 ]
 
 test('D1 OD1 docs/reference/http-examples.md has a call of every address, and each works', async t => {

@@ -19,15 +19,19 @@ const thorough = [
   '{admin/backup,bounds,browser,faults,journeys,nodes,property,races,workers}/*',
   'sso/metadata/read',
   'cli/copy',
-  'contract/bucket',
   'files/{both-kinds,lies}',
   'client/{browser*,changes,exact,examples,files,guide,records,size}',
   'console/{drawings,folders,journeys,waiting}',
-  'contract/{change-feed,cli,copy*,entities-import,import-loss,entities-uploads,every-route,expose*,import-changes,ingest-uploads}',
-  'contract/{ldap-throttle,operator,pipelining,processes,query-errors,query-hostile,query-streaming,sso-explain}',
-  'contract/{sso-metadata-*,sso-oidc-front-channel,sso-oidc-refused}',
-  'contract/endings-matrix',
-  'contract/{json-conditions,kept-versions,passkey-attestation,second-factor*,snapshots,sso-saml-*,store,three-valued,throttle,turns}',
+  'contract/api/{every-route,pipelining}',
+  'contract/entities/{import,uploads}',
+  'contract/imports/{changes,expose*,loss}',
+  'contract/items/{bucket,ingest-uploads,processes}',
+  'contract/login/{ldap-throttle,passkey-attestation,second-factor*,throttle}',
+  'contract/operation/{cli,copy*,operator,store,turns}',
+  'contract/query/{errors,hostile,json-conditions,snapshots,streaming,three-valued}',
+  'contract/records/{change-feed,kept-versions}',
+  'contract/sso/{explain,metadata-*,oidc-front-channel,oidc-refused,saml-*}',
+  'contract/tokens/endings-matrix',
   'items/ingest/unpack',
   'house/{lock-file,old-node,package}',
   'lib/{expressions,to-char}',
@@ -52,14 +56,14 @@ const onPostgres = [
   'storage/{match-on-records,plans-*,rows-*,text-search,unseen-rows}',
   // Imported records are files in one engine and tables in the other, which reads short pages together.
   'property/{changes,snapshots}',
-  'contract/short-pages',
+  'contract/query/short-pages',
   // Writers at once are kept apart by the lock of one database and by the one writer of the other.
-  'contract/{entity-fields,record-constraints}',
+  'contract/{entities/fields,records/constraints}',
   // Each connection to PostgreSQL has its own chain in the audit trail.
-  'contract/{audit-trail-life,counted-events}',
+  'contract/operation/{audit-trail-life,counted-events}',
   'admin/backup/audit-trail',
   // A version that is restored or held shares its table with later ones on PostgreSQL, and no file on SQLite.
-  'contract/{kept-versions,snapshots}',
+  'contract/{records/kept-versions,query/snapshots}',
   // Races, several nodes, and processes that are killed.
   '{races,nodes}/*',
   'admin/backup/{backup,kill}',
@@ -67,7 +71,7 @@ const onPostgres = [
   'workers/{counted-events,revocation}',
   // Schemas, waiting for connections, and lost connections.
   'storage/{migrations,postgres/*,copy/*}',
-  'contract/turns',
+  'contract/operation/turns',
   'faults/{postgres,clock}',
 ]
 
