@@ -10,12 +10,9 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { openBrowser } from '../support/clients/browser.ts'
 import { anyEperson, contentOf, everybody, type PlannedFile, putItem } from '../support/data/repository.ts'
 import { atEnd } from '../support/service/at-end.ts'
-import { type test, testOn } from '../support/service/engines.ts'
+import { testOnOne } from '../support/service/engines.ts'
 import { passwordOf, type Service, startService } from '../support/service/service.ts'
 import { inTime, shortLife, until } from '../support/service/waiting.ts'
-
-/** Declares a test that doesn't depend on the engine. */
-const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 const email = 'ruth@example.org'
 
@@ -225,7 +222,7 @@ async function save(world: World, file: string) {
   return { name: download.suggestedFilename(), content: readFileSync(await download.path()) }
 }
 
-onceTest(
+testOnOne(
   'F1 F2 a page elsewhere opens a download by an address with a token, and the file is saved whole under its name',
   async t => {
     const name = 'Größe – 図書館 “1”.bin'
@@ -255,7 +252,7 @@ const active: readonly (PlannedFile & { readonly content: string })[] = [
   },
 ]
 
-onceTest('F2 what could run a script is saved and never runs, wherever a page puts it', async t => {
+testOnOne('F2 what could run a script is saved and never runs, wherever a page puts it', async t => {
   const world = await start(t, active)
   const { page, files, asked, withToken } = world
   for (const [at, file] of files.entries()) {
@@ -286,7 +283,7 @@ onceTest('F2 what could run a script is saved and never runs, wherever a page pu
   )
 })
 
-onceTest(
+testOnOne(
   'F2 a picture and a text are shown in the browser, and what looks like a page in a text is text',
   async t => {
     const text = `<!doctype html><script>${script}</script>`
@@ -319,7 +316,7 @@ onceTest(
   },
 )
 
-onceTest(
+testOnOne(
   'F1 F2 a page on an allowed origin reads parts of a file by fetch and shows it as a picture',
   async t => {
     const content = png(7, 5)
@@ -353,7 +350,7 @@ for (const [where, host] of [
   ['of the same site', '127.0.0.1'],
   ['of another site', 'localhost'],
 ] as const)
-  onceTest(
+  testOnOne(
     `F3 a browser resumes a download that a page ${where} began, by the lease, after the token has died`,
     async t => {
       const content = randomBytes(8_000_000)
@@ -410,7 +407,7 @@ const sought = `new Promise((resolve, reject) => {
 const laterParts = ({ asked }: World) =>
   asked.filter(({ range = '' }) => range !== '' && range !== 'bytes=0-')
 
-onceTest(
+testOnOne(
   'F3 a player in a page of the same site seeks in a sound by the lease, after the token has died',
   async t => {
     const world = await start(t, [{ name: 'sound.wav', mimeType: 'audio/wav', content: wav(600) }])
@@ -422,7 +419,7 @@ onceTest(
   },
 )
 
-onceTest('F3 a player in a page of another site has no lease, and goes on with a new token', async t => {
+testOnOne('F3 a player in a page of another site has no lease, and goes on with a new token', async t => {
   const world = await start(t, [{ name: 'sound.wav', mimeType: 'audio/wav', content: wav(600) }], 'localhost')
   const { page } = world
   await untilDead(world, await loadInTime(world))

@@ -26,15 +26,12 @@ import {
 } from '../support/providers/saml-provider.ts'
 import { isLong } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
-import { test, testOn } from '../support/service/engines.ts'
+import { test, testOnOne } from '../support/service/engines.ts'
 import { passwordOf, type Service, startService, temporaryFolder } from '../support/service/service.ts'
-
-/** Declares a test that doesn't depend on the engine. */
-const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 /** Declares a test for the long run only, because another test here shows the same faults. */
 const longTest = (...of: Parameters<typeof test>) => {
-  if (isLong) onceTest(...of)
+  if (isLong) testOnOne(...of)
 }
 
 const email = 'ruth@example.edu'
@@ -239,7 +236,7 @@ test('X1 X2 a browser logs in by a reverse proxy, stays, and logs out here and t
   await journey(t, { world, scheme: 'shibboleth', password: 'ruth' })
 })
 
-onceTest('X1 a password still logs in beside single sign-on', async t => {
+testOnOne('X1 a password still logs in beside single sign-on', async t => {
   const world = await startProxyWorld(t)
   await world.service.addEperson('max@example.org')
   const page = await openPage(t)
@@ -255,7 +252,7 @@ onceTest('X1 a password still logs in beside single sign-on', async t => {
   })
 })
 
-onceTest(
+testOnOne(
   'X2 several providers of a scheme are on a page, to choose one by keyboard and on a phone',
   async t => {
     const names = [
@@ -288,7 +285,7 @@ onceTest(
   },
 )
 
-onceTest('X2 who has no account here is told so on a page that leads back to a new attempt', async t => {
+testOnOne('X2 who has no account here is told so on a page that leads back to a new attempt', async t => {
   const world = await startOpenIdWorld(t, { create: false, email: { match: true } })
   const page = await openPage(t, { width: 320, height: 480 })
   await page.goto(world.ui)
@@ -309,7 +306,7 @@ onceTest('X2 who has no account here is told so on a page that leads back to a n
   await assertLoggedIn(page, world, 'oidc')
 })
 
-onceTest(
+testOnOne(
   'X6 a browser whose session is over comes back without a form, and with one after a logout',
   async t => {
     for (const [world, scheme, password] of [
@@ -424,7 +421,7 @@ longTest('X2 two tabs that are on the way at the same time both arrive', async t
   assert.equal(await assertLoggedIn(first, world, 'shibboleth'), token)
 })
 
-onceTest('X4 a browser that a logout is refused for goes on in the provider’s chain', async t => {
+testOnOne('X4 a browser that a logout is refused for goes on in the provider’s chain', async t => {
   const { service, idp, ui } = await startSamlWorld(t)
   const page = await openPage(t)
   const message = { issuer: idp.entityId, destination: null, nameId: 'nobody' }
@@ -469,7 +466,7 @@ test('X2 people who are on the way at the same time each become themselves', asy
   )
 })
 
-onceTest('X1 a browser comes back to the very page that it left, whatever is in its address', async t => {
+testOnOne('X1 a browser comes back to the very page that it left, whatever is in its address', async t => {
   const world = await startProxyWorld(t)
   const page = await openPage(t)
   for (const path of [
@@ -487,7 +484,7 @@ onceTest('X1 a browser comes back to the very page that it left, whatever is in 
   }
 })
 
-onceTest(
+testOnOne(
   'X2 over https a provider on a foreign site posts its assertion, and the cookies are bound to the host',
   async t => {
     const { privateKey: key, certificate: cert } = identity('front')

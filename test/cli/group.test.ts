@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { test as withoutStore } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { useOf } from '../../src/storage/statements/people-rows.ts'
 import type { Client } from '../support/clients/client.ts'
@@ -7,7 +6,7 @@ import { listPath } from '../support/clients/listings.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { asNewItem } from '../support/data/policies.ts'
 import { withSpecialGroups } from '../support/service/configuration.ts'
-import { test, testOn } from '../support/service/engines.ts'
+import { test, testOn, testWithoutStore } from '../support/service/engines.ts'
 import { carrel, type Finished } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -163,7 +162,7 @@ test('D8 group members lists the members by e-mail address, as a table and as JS
   assertRefused(await carrel(dataFolder, ['group', 'members', 'Nobodies']), /no group Nobodies/)
 })
 
-withoutStore('D8 a group is in use where a rule names exactly it', () => {
+testWithoutStore('D8 a group is in use where a rule names exactly it', () => {
   const audience = (readers: string, items: number, bitstreams: number) => ({
     readers: JSON.stringify([{ reader: 'anonymous', until: '2020-01-01' }, { reader: readers }]),
     items,

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test as withoutStore } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { withSpecialGroups } from '../support/service/configuration.ts'
-import { test, testOn } from '../support/service/engines.ts'
+import { test, testOn, testWithoutStore } from '../support/service/engines.ts'
 import { carrel, type Finished } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -129,13 +128,16 @@ testOn('sqlite', 'D8 carrel token --json prints the token and when it expires', 
   assert.equal(Date.parse(expires ?? ''), claimsOf(token ?? '').exp * 1000)
 })
 
-withoutStore('X2 no provider can take the scheme command-line, which names tokens of `carrel token`', t => {
-  const file = join(temporaryFolder(t), 'carrel.json')
-  const provider = { id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' }
-  const write = (scheme: string) =>
-    writeFileSync(file, JSON.stringify({ singleSignOn: { providers: [{ ...provider, scheme }] } }))
-  write('company')
-  assert.deepEqual(toConfig({ CARREL_CONFIG: file }).loginMethods, ['password', 'company'])
-  write('command-line')
-  assert.throws(() => toConfig({ CARREL_CONFIG: file }), /scheme/)
-})
+testWithoutStore(
+  'X2 no provider can take the scheme command-line, which names tokens of `carrel token`',
+  t => {
+    const file = join(temporaryFolder(t), 'carrel.json')
+    const provider = { id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' }
+    const write = (scheme: string) =>
+      writeFileSync(file, JSON.stringify({ singleSignOn: { providers: [{ ...provider, scheme }] } }))
+    write('company')
+    assert.deepEqual(toConfig({ CARREL_CONFIG: file }).loginMethods, ['password', 'company'])
+    write('command-line')
+    assert.throws(() => toConfig({ CARREL_CONFIG: file }), /scheme/)
+  },
+)

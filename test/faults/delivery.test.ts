@@ -20,7 +20,7 @@ import {
 } from '../support/clients/transfers.ts'
 import { anyEperson, contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { isLong, repeats } from '../support/scale.ts'
-import { test, testOn } from '../support/service/engines.ts'
+import { test, testOnOne } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { inTime, until } from '../support/service/waiting.ts'
@@ -32,10 +32,8 @@ const cuts = repeats(4, 50)
 const cutsPerLife = repeats(3, 10)
 const dawdlers = repeats(20, 200)
 
-/** Declares a test that doesn't depend on the engine. */
-const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 /** Declares such a test for the long run only. */
-const onceLongTest: typeof onceTest = isLong ? onceTest : () => {}
+const onceLongTest: typeof testOnOne = isLong ? testOnOne : () => {}
 
 const email = 'ruth@example.org'
 const megabyte = 1024 ** 2
@@ -232,7 +230,7 @@ const manyRanges = (size: number) =>
     return `${from}-${from + Math.floor(size / 50) - 1}`
   })
 
-onceTest('F2 clients that read nothing take little memory, whatever ranges they ask for', async t => {
+testOnOne('F2 clients that read nothing take little memory, whatever ranges they ask for', async t => {
   const size = repeats(32, 64) * megabyte
   const { served, open, content, sha256 } = await start(t, size)
   const many = `bytes=${manyRanges(size).join()}`
@@ -258,7 +256,7 @@ onceTest('F2 clients that read nothing take little memory, whatever ranges they 
   await assertUnharmed(served, sha256)
 })
 
-onceTest(`F2 ${dawdlers} clients that dawdle all get the right bytes in the end`, async t => {
+testOnOne(`F2 ${dawdlers} clients that dawdle all get the right bytes in the end`, async t => {
   const { served, open, sha256 } = await start(t, 8 * megabyte)
   const answers = await Promise.all(Array.from({ length: dawdlers }, () => begin(served.address + open)))
   await untilHeldUp(served.pid)
@@ -267,7 +265,7 @@ onceTest(`F2 ${dawdlers} clients that dawdle all get the right bytes in the end`
   await assertUnharmed(served, sha256)
 })
 
-onceTest('D4 on SIGTERM a transfer that is under way comes to its end', async t => {
+testOnOne('D4 on SIGTERM a transfer that is under way comes to its end', async t => {
   const { served: first, open, content, sha256, again } = await start(t, 24 * megabyte)
   await first.stop()
   await inTime(graceToFinish, async () => {
@@ -301,7 +299,7 @@ const isRefused = ({ address }: Served) =>
     socket.end()
   })
 
-onceTest('F2 a file that becomes shorter while it is sent breaks the connection off', async t => {
+testOnOne('F2 a file that becomes shorter while it is sent breaks the connection off', async t => {
   const size = 32 * megabyte
   const { served, open, content, sha256, file } = await start(t, size)
   const said = () =>

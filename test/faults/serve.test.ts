@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import { statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, type TestContext, test as withoutStore } from 'node:test'
+import { describe, type TestContext } from 'node:test'
 import { toConfig } from '../../src/config/config.ts'
 import { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { openSocket } from '../support/clients/raw.ts'
 import { createDatabase } from '../support/service/databases.ts'
-import { engineIn, test, testOn, useDatabase } from '../support/service/engines.ts'
+import { engineIn, test, testOn, testWithoutStore, useDatabase } from '../support/service/engines.ts'
 import {
   asTerminal,
   carrel,
@@ -323,7 +323,7 @@ describe('serve', { concurrency: 2 }, () => {
       },
     )
 
-  withoutStore('D3 wrong settings stop the start with the name of the key and exit code 2', async t => {
+  testWithoutStore('D3 wrong settings stop the start with the name of the key and exit code 2', async t => {
     const folder = temporaryFolder(t)
     const CARREL_CONFIG = join(folder, 'carrel.json')
     writeFileSync(CARREL_CONFIG, JSON.stringify({ specialGroups: { ip: [{ group: 'Campus' }] } }))
@@ -434,7 +434,7 @@ describe('serve', { concurrency: 2 }, () => {
   })
 })
 
-withoutStore(
+testWithoutStore(
   'L10 D1 without a terminal serve --demo shows no passwords, and says how to set one, in a checkout as npm takes commands',
   async t => {
     const dataFolder = temporaryFolder(t)

@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test as withoutStore } from 'node:test'
+import type { TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { openSocket } from '../support/clients/raw.ts'
 import { isLong } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
-import { storeSettings, test, testOn } from '../support/service/engines.ts'
+import { storeSettings, test, testOn, testWithoutStore } from '../support/service/engines.ts'
 import {
   cleanEnvironment,
   entry,
@@ -100,7 +100,7 @@ function projectOf(t: TestContext): string {
 }
 
 for (let round = 0; round < (isLong ? 3 : 1); round++) {
-  withoutStore(`D4 SIGTERM to npm start ends the service, round ${round + 1}`, async t => {
+  testWithoutStore(`D4 SIGTERM to npm start ends the service, round ${round + 1}`, async t => {
     const one = await startNpm(t, repository, 'start')
     one.npm.kill('SIGTERM')
     await within('the end of npm', one.ended, one.output)
@@ -109,7 +109,7 @@ for (let round = 0; round < (isLong ? 3 : 1); round++) {
     await assertGone(one)
   })
 
-  withoutStore(`D4 SIGTERM to npx carrel serve ends the service, round ${round + 1}`, async t => {
+  testWithoutStore(`D4 SIGTERM to npx carrel serve ends the service, round ${round + 1}`, async t => {
     const one = await startNpm(t, projectOf(t), 'exec', '--no', 'carrel', 'serve')
     one.npm.kill('SIGTERM')
     await assertGone(one)
@@ -117,14 +117,14 @@ for (let round = 0; round < (isLong ? 3 : 1); round++) {
   })
 }
 
-withoutStore('D4 a SIGINT that a terminal sends to npm and the service stops it in order', async t => {
+testWithoutStore('D4 a SIGINT that a terminal sends to npm and the service stops it in order', async t => {
   const one = await startNpm(t, repository, 'start')
   process.kill(-(one.npm.pid ?? 0), 'SIGINT')
   await assertGone(one)
   assert.equal(lineOf(one.output(), 'stopping')?.cause, 'SIGINT')
 })
 
-withoutStore('D4 a service that a script of npm leaves in the background goes on', async t => {
+testWithoutStore('D4 a service that a script of npm leaves in the background goes on', async t => {
   const folder = projectOf(t)
   const inFront = await startNpm(t, folder, 'exec', '--no', 'carrel', 'serve')
   const env = environmentWithNode({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test as nodeTest, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
 import { entityTag } from '../../src/model/declared.ts'
@@ -7,7 +7,7 @@ import { asking } from '../support/clients/asking.ts'
 import { queryPath } from '../support/clients/listings.ts'
 import { addItem, everybody, membersOf } from '../support/data/repository.ts'
 import { repeats, runs } from '../support/scale.ts'
-import { type Engine, engineIn, test } from '../support/service/engines.ts'
+import { type Engine, engineIn, test, testWithoutStore } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
 /** Records of which the even ones have no third, and a tenth has no kind. */
@@ -49,7 +49,7 @@ async function started(t: TestContext, engine: Engine) {
   return { service, rows, ids }
 }
 
-nodeTest(
+testWithoutStore(
   'Q32 a sample has the wanted number of different records of those that match, the same on both engines, on pages and in every order',
   async t => {
     const [one, other] = [await started(t, 'sqlite'), await started(t, 'postgres')]

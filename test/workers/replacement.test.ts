@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { test as nodeTest, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
 import { isLong } from '../support/scale.ts'
-import { isReadByNobody, test, testOn, untilReadByNobody } from '../support/service/engines.ts'
+import {
+  isReadByNobody,
+  test,
+  testOn,
+  testWithoutStore,
+  untilReadByNobody,
+} from '../support/service/engines.ts'
 import { fragilePostgres } from '../support/service/faults.ts'
 import {
   adminOf,
@@ -70,7 +76,7 @@ testOn('sqlite', 'D10 ready says how many workers run while one is being replace
   await until('all workers', ready, answer => !('workers' in answer))
 })
 
-nodeTest(
+testWithoutStore(
   'D10 E2 a worker that ends while PostgreSQL hangs is replaced when it goes on, and the service stays',
   async t => {
     const postgres = await fragilePostgres(t)

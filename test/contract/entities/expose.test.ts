@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { test as nodeTest } from 'node:test'
 import { readableTables } from '../../../src/storage/postgres/tables.ts'
 import { administrator } from '../../support/clients/administrator.ts'
 import { assertProblem } from '../../support/clients/answers.ts'
@@ -7,7 +6,7 @@ import { list } from '../../support/clients/listings.ts'
 import { eventsOf } from '../../support/data/events.ts'
 import { atEnd } from '../../support/service/at-end.ts'
 import { runSql } from '../../support/service/databases.ts'
-import { testOn } from '../../support/service/engines.ts'
+import { testOn, testWithoutStore } from '../../support/service/engines.ts'
 import { withTables } from '../../support/service/exposed-tables.ts'
 import { startService } from '../../support/service/service.ts'
 import { until } from '../../support/service/waiting.ts'
@@ -19,7 +18,7 @@ const tables = `
   INSERT INTO artists VALUES (1, 'Ruth', 'x');
   INSERT INTO artworks VALUES (7, 1, 'Blue', now()), (8, 1, 'Blue', now())`
 
-nodeTest(
+testWithoutStore(
   'EA2 a table is shown as an entity, with all that belongs to it, in one step and one event',
   async t => {
     const { service, client } = await withTables(t, tables)
@@ -67,7 +66,7 @@ nodeTest(
   },
 )
 
-nodeTest(
+testWithoutStore(
   'EA2 EA3 EA5 what a table can’t be is refused, and nothing becomes an entity or stops being one',
   async t => {
     const { service } = await withTables(t, tables)
@@ -123,7 +122,7 @@ testOn('sqlite', 'EA2 the embedded store has no tables to show, and says so', as
   assert.match(answer.body.detail, /embedded store/)
 })
 
-nodeTest(
+testWithoutStore(
   'EA9 tables and views that can be shown are listed with columns, key and entities, and no others are',
   async t => {
     const { service } = await withTables(
@@ -192,7 +191,7 @@ nodeTest(
   },
 )
 
-nodeTest('EA9 what Carrel’s database user may not read is not in the list', async t => {
+testWithoutStore('EA9 what Carrel’s database user may not read is not in the list', async t => {
   const { url } = await withTables(t, tables)
   const stranger = `stranger_${new URL(url).pathname.slice(1)}`
   await runSql(url, `CREATE ROLE ${stranger} NOLOGIN`)
@@ -217,7 +216,7 @@ testOn('sqlite', 'EA9 the embedded store has no tables to show', async t => {
   assert.equal(((await answer.json()) as { page: { totalElements: number } }).page.totalElements, 0)
 })
 
-nodeTest(
+testWithoutStore(
   'EA2 Q18 tables are looked through one at a time, and no longer than a statement may take',
   async t => {
     const endless = 'CREATE VIEW endless AS SELECT n AS id FROM generate_series(1, 1000000000000) n'

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { folderOf } from '../../../src/config/files-place.ts'
 import { assertProblem, assertUnauthorized } from '../../support/clients/answers.ts'
 import { anyEperson, contentOf, everybody, putItem } from '../../support/data/repository.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOnOne } from '../../support/service/engines.ts'
 import { repository } from '../../support/service/process.ts'
 import { type Service, startService } from '../../support/service/service.ts'
 
@@ -17,9 +17,6 @@ import { type Service, startService } from '../../support/service/service.ts'
 const nginx = { CARREL_FILES_SENT_BY: 'x-accel-redirect:/carrel-files/', CARREL_TRUSTED_PROXIES: '127.0.0.1' }
 const apache = { ...nginx, CARREL_FILES_SENT_BY: 'x-sendfile' }
 const content = randomBytes(10_000)
-
-/** Declares a test that doesn't depend on the engine. */
-const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 async function start(t: TestContext, env: Readonly<Record<string, string>> = nginx) {
   const service = await startService(t, { env })
@@ -125,7 +122,7 @@ test('F4 Carrel itself sends whatever proxies read differently, and refuses what
   }
 })
 
-onceTest('F4 Apache gets the whole path on the disk, encoded', async t => {
+testOnOne('F4 Apache gets the whole path on the disk, encoded', async t => {
   const filesFolder = join((await startService(t)).dataFolder, 'files of Zoë')
   const { service, open, path } = await start(t, { ...apache, CARREL_FILES: filesFolder })
   const response = await ask(service, open, { range: 'bytes=1-2' })
@@ -134,7 +131,7 @@ onceTest('F4 Apache gets the whole path on the disk, encoded', async t => {
   assert.equal(await response.text(), '')
 })
 
-onceTest('F4 a client that is not a trusted proxy gets the file, whatever it claims', async t => {
+testOnOne('F4 a client that is not a trusted proxy gets the file, whatever it claims', async t => {
   for (const env of [nginx, apache]) {
     const { service, open } = await start(t, { ...env, CARREL_TRUSTED_PROXIES: '192.0.2.1, 2001:db8::/32' })
     for (const headers of [{}, { 'x-forwarded-for': '192.0.2.1' }, { forwarded: 'for=192.0.2.1' }]) {
@@ -168,7 +165,7 @@ test('F4 F3 B4 a file that a proxy sends has its lease, resumes with it, and is 
   await assertUnauthorized(await ask(service, shared, { cookie }))
 })
 
-onceTest(
+testOnOne(
   'F4 E2 a content that is set aside is sent by Carrel; a damaged or missing one is a fault',
   async t => {
     const { service, open, sha256, path } = await start(t)
@@ -190,7 +187,7 @@ onceTest(
 const passedOn =
   /^(content-type|content-disposition|content-length|cache-control|set-cookie|accept-ranges|date|connection|keep-alive|x-accel-redirect)$/
 
-onceTest('F4 the configuration of nginx in the guide passes on every header of a file', async t => {
+testOnOne('F4 the configuration of nginx in the guide passes on every header of a file', async t => {
   const { service, open, shared, ruth } = await start(t, {
     ...nginx,
     CARREL_BASE_URL: 'https://repo.example.edu/server',

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as withoutStore } from 'node:test'
+import type { TestContext } from 'node:test'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { secretsOf, spellingsOf } from '../../support/clients/jwt.ts'
 import { atEnd } from '../../support/service/at-end.ts'
 import { runSql, serverUrl } from '../../support/service/databases.ts'
-import { databaseOf, test, testOn } from '../../support/service/engines.ts'
+import { databaseOf, test, testOn, testWithoutStore } from '../../support/service/engines.ts'
 import { freePort } from '../../support/service/postgres-server.ts'
 import {
   carrel,
@@ -80,7 +80,7 @@ testOn('sqlite', 'D1 a command in a process of its own says and ends as one besi
   }
 })
 
-withoutStore('D1 in a checkout npm run --silent carrel -- <command> works', async t => {
+testWithoutStore('D1 in a checkout npm run --silent carrel -- <command> works', async t => {
   const env = environmentWithNode({ CARREL_DATA: temporaryFolder(t) })
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   for (const asked of ['--version', '-V', 'version']) {
@@ -96,7 +96,7 @@ const subcommands: Readonly<Record<string, readonly string[]>> = {
   entity: ['list', 'drop'],
 }
 
-withoutStore('D1 D2 --help works on every level, lists every command, and is exit code 0', async t => {
+testWithoutStore('D1 D2 --help works on every level, lists every command, and is exit code 0', async t => {
   const folder = join(temporaryFolder(t), 'not-made')
   const top = assertDone(await carrel(folder, ['--help']))
   for (const name of commands) assert.match(top, new RegExp(`^  ${name}\\b`, 'm'))
@@ -114,7 +114,7 @@ withoutStore('D1 D2 --help works on every level, lists every command, and is exi
   assert.equal(assertDone(await carrel(folder, ['eperson', 'add', '--help'], { env })), add)
 })
 
-withoutStore('D1 asking a command group for help is never wrong use', async t => {
+testWithoutStore('D1 asking a command group for help is never wrong use', async t => {
   const done = await carrel(temporaryFolder(t), ['eperson', 'help'])
   // If the help lists the command, it must work; otherwise it must be refused.
   const listed = /^ {2}help\b/m.test((await carrel(temporaryFolder(t), ['eperson', '--help'])).stdout)
@@ -135,11 +135,11 @@ const wrongUse: readonly (readonly [args: readonly string[], says: RegExp])[] = 
 ]
 
 for (const [args, says] of wrongUse)
-  withoutStore(`D1 wrong use is exit code 2 and one line: carrel ${args.join(' ')}`, async t => {
+  testWithoutStore(`D1 wrong use is exit code 2 and one line: carrel ${args.join(' ')}`, async t => {
     assertRefused(await carrel(temporaryFolder(t), args), 2, says)
   })
 
-withoutStore('D1 no command is exit code 2 and shows the help on standard error', async t => {
+testWithoutStore('D1 no command is exit code 2 and shows the help on standard error', async t => {
   await each([[], ['eperson']], async args => {
     const { code, stdout, stderr } = await carrel(temporaryFolder(t), args)
     assert.equal(code, 2)
@@ -481,7 +481,7 @@ test('D2 an entity is listed and dropped', async t => {
   assert.ok(!(await list()).some(entity => entity.name === 'letters'))
 })
 
-withoutStore(
+testWithoutStore(
   'D3 a wrong setting stops every command with exit code 2, the key and what it takes',
   async t => {
     const folder = temporaryFolder(t)
@@ -504,7 +504,7 @@ function configFile(t: TestContext, content: unknown): string {
   return file
 }
 
-withoutStore('D3 a file that is no JSON does not bring a secret to light', async t => {
+testWithoutStore('D3 a file that is no JSON does not bring a secret to light', async t => {
   const secret = 'kR7vQ2mX9pL4wZ8tB6nY1cF5hJ3gD0sA'
   for (const text of [
     `{"CARREL_TOKEN_SECRET": '${secret}'}`,

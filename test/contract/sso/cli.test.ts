@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, test as nodeTest, type TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { toConfig } from '../../../src/config/config.ts'
 import { addressesOf } from '../../../src/http/addresses.ts'
@@ -24,7 +24,7 @@ import { provider as proxyProvider, secret as proxySecret } from '../../support/
 import { startReverseProxy } from '../../support/providers/reverse-proxy.ts'
 import { startSamlProvider } from '../../support/providers/saml-provider.ts'
 import { atEnd } from '../../support/service/at-end.ts'
-import { test } from '../../support/service/engines.ts'
+import { test, testWithoutStore } from '../../support/service/engines.ts'
 import { carrel } from '../../support/service/process.ts'
 import { baseUrl, startService, temporaryFolder } from '../../support/service/service.ts'
 
@@ -75,7 +75,7 @@ const secure = {
   CARREL_ALLOWED_ORIGINS: 'https://ui.example.edu',
 }
 
-nodeTest('D2 sso check finds nothing wrong where nothing is', async t => {
+testWithoutStore('D2 sso check finds nothing wrong where nothing is', async t => {
   const idp = await startSamlProvider(t)
   const metadata = join(temporaryFolder(t), 'idp.xml')
   writeFileSync(metadata, idp.metadata())
@@ -112,7 +112,7 @@ function withKeys(t: TestContext, { privateKey, certificate }: ReturnType<typeof
   }
 }
 
-nodeTest('D2 sso check names the way of client authentication that the provider takes', async t => {
+testWithoutStore('D2 sso check names the way of client authentication that the provider takes', async t => {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://localhost')
     const form = new URLSearchParams(await text(request))
@@ -144,7 +144,7 @@ nodeTest('D2 sso check names the way of client authentication that the provider 
   )
 })
 
-nodeTest('D2 X7 sso check says which logouts an OpenID provider can ask for', async t => {
+testWithoutStore('D2 X7 sso check says which logouts an OpenID provider can ask for', async t => {
   const described: Record<string, unknown> = {}
   const server = createServer((request, response) => {
     const isDiscovery = request.url?.endsWith('openid-configuration')
@@ -182,7 +182,7 @@ nodeTest('D2 X7 sso check says which logouts an OpenID provider can ask for', as
   }
 })
 
-nodeTest('D2 sso check names what is wrong with an OpenID provider', async t => {
+testWithoutStore('D2 sso check names what is wrong with an OpenID provider', async t => {
   const settings = await company()
   for (const [provider, env, expected] of [
     [
@@ -213,54 +213,61 @@ nodeTest('D2 sso check names what is wrong with an OpenID provider', async t => 
     assertFound(await findings(t, { providers: [provider] }, {}, env), expected)
 })
 
-nodeTest('D2 sso check names what is wrong with SAML metadata, certificates and the entity id', async t => {
-  const folder = temporaryFolder(t)
-  const idp = await startSamlProvider(t)
-  const day = 86_400_000
-  const past = identity('old', {
-    notBefore: new Date(Date.now() - 9 * day),
-    notAfter: new Date(Date.now() - day),
-  })
-  const soon = identity('soon', { notAfter: new Date(Date.now() + 5 * day) })
-  const entityId = idp.entityId
-  for (const [xml, block, expected] of [
-    ['<a/>', {}, /^error uni: the metadata .*: it describes no SAML 2\.0 identity provider/],
-    ['<a', {}, /^error uni: the metadata .*: it is not well-formed XML/],
-    [
-      idp.metadata(),
-      { entityId: 'urn:other' },
-      /^error uni: .*it does not describe the identity provider urn:other/,
-    ],
-    [idp.metadata({ validUntil: new Date(Date.now() - day) }), {}, /^error uni: the metadata expired on 20/],
-    [
-      idp.metadata({ validUntil: new Date(Date.now() + day) }),
-      {},
-      /^warning uni: the metadata expires on 20/,
-    ],
-    [idp.metadata({ certificates: [past.certificate] }), {}, /^error uni: its certificate expired on 20/],
-    [idp.metadata({ certificates: [soon.certificate] }), {}, /^warning uni: its certificate expires on 20/],
-  ] as const) {
-    const metadata = join(folder, 'idp.xml')
-    writeFileSync(metadata, xml)
-    const uni = { id: 'uni', kind: 'saml', metadata, create: true, ...block }
-    assertFound(await findings(t, { providers: [uni] }, {}, secure), expected)
-  }
-  writeFileSync(join(folder, 'idp.xml'), idp.metadata())
-  const uni = { id: 'uni', kind: 'saml', metadata: join(folder, 'idp.xml'), create: true }
-  assertFound(
-    await findings(t, { saml: { entityId }, providers: [uni] }, {}, secure),
-    /^error uni: its entity id is the same/,
-  )
-  assertFound(await findings(t, { providers: [uni] }, {}, secure), /^warning carrel: no saml\.privateKey/)
-  const old = await findings(t, { saml: withKeys(t, past), providers: [uni] }, {}, secure)
-  assertFound(old, /^error carrel: saml\.certificate expired on 20/)
-  assertFound(
-    await findings(t, { providers: [{ ...uni, metadata: 'not-there.xml' }] }, {}, secure),
-    /^error uni: the metadata .*not-there\.xml: .*ENOENT/,
-  )
-})
+testWithoutStore(
+  'D2 sso check names what is wrong with SAML metadata, certificates and the entity id',
+  async t => {
+    const folder = temporaryFolder(t)
+    const idp = await startSamlProvider(t)
+    const day = 86_400_000
+    const past = identity('old', {
+      notBefore: new Date(Date.now() - 9 * day),
+      notAfter: new Date(Date.now() - day),
+    })
+    const soon = identity('soon', { notAfter: new Date(Date.now() + 5 * day) })
+    const entityId = idp.entityId
+    for (const [xml, block, expected] of [
+      ['<a/>', {}, /^error uni: the metadata .*: it describes no SAML 2\.0 identity provider/],
+      ['<a', {}, /^error uni: the metadata .*: it is not well-formed XML/],
+      [
+        idp.metadata(),
+        { entityId: 'urn:other' },
+        /^error uni: .*it does not describe the identity provider urn:other/,
+      ],
+      [
+        idp.metadata({ validUntil: new Date(Date.now() - day) }),
+        {},
+        /^error uni: the metadata expired on 20/,
+      ],
+      [
+        idp.metadata({ validUntil: new Date(Date.now() + day) }),
+        {},
+        /^warning uni: the metadata expires on 20/,
+      ],
+      [idp.metadata({ certificates: [past.certificate] }), {}, /^error uni: its certificate expired on 20/],
+      [idp.metadata({ certificates: [soon.certificate] }), {}, /^warning uni: its certificate expires on 20/],
+    ] as const) {
+      const metadata = join(folder, 'idp.xml')
+      writeFileSync(metadata, xml)
+      const uni = { id: 'uni', kind: 'saml', metadata, create: true, ...block }
+      assertFound(await findings(t, { providers: [uni] }, {}, secure), expected)
+    }
+    writeFileSync(join(folder, 'idp.xml'), idp.metadata())
+    const uni = { id: 'uni', kind: 'saml', metadata: join(folder, 'idp.xml'), create: true }
+    assertFound(
+      await findings(t, { saml: { entityId }, providers: [uni] }, {}, secure),
+      /^error uni: its entity id is the same/,
+    )
+    assertFound(await findings(t, { providers: [uni] }, {}, secure), /^warning carrel: no saml\.privateKey/)
+    const old = await findings(t, { saml: withKeys(t, past), providers: [uni] }, {}, secure)
+    assertFound(old, /^error carrel: saml\.certificate expired on 20/)
+    assertFound(
+      await findings(t, { providers: [{ ...uni, metadata: 'not-there.xml' }] }, {}, secure),
+      /^error uni: the metadata .*not-there\.xml: .*ENOENT/,
+    )
+  },
+)
 
-nodeTest('D2 sso check names a clock that is wrong', async t => {
+testWithoutStore('D2 sso check names a clock that is wrong', async t => {
   const server = createServer((_request, response) => {
     response.setHeader('date', new Date(Date.now() - 600_000).toUTCString())
     response.end()
@@ -278,7 +285,7 @@ nodeTest('D2 sso check names a clock that is wrong', async t => {
   )
 })
 
-nodeTest('D2 sso check names origins, and cookies that a browser will not send back', async t => {
+testWithoutStore('D2 sso check names origins, and cookies that a browser will not send back', async t => {
   const settings = await company()
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'idp.xml'), (await startSamlProvider(t)).metadata())
@@ -295,7 +302,7 @@ nodeTest('D2 sso check names origins, and cookies that a browser will not send b
   )
 })
 
-nodeTest('D2 sso check says that a transient NameID can be no subject', async t => {
+testWithoutStore('D2 sso check says that a transient NameID can be no subject', async t => {
   const metadata = join(temporaryFolder(t), 'idp.xml')
   const xml = (await startSamlProvider(t)).metadata()
   const format = (name: string) => `urn:oasis:names:tc:SAML:2.0:nameid-format:${name}`
@@ -331,7 +338,7 @@ nodeTest('D2 sso check says that a transient NameID can be no subject', async t 
   }
 })
 
-nodeTest('D2 sso check says which attributes and claims a provider does not announce', async t => {
+testWithoutStore('D2 sso check says which attributes and claims a provider does not announce', async t => {
   const metadata = join(temporaryFolder(t), 'idp.xml')
   const attributes = ['urn:oid:0.9.2342.19200300.100.1.3', 'urn:oid:2.5.4.4']
     .map(name => `<saml:Attribute xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" Name="${name}"/>`)
@@ -386,7 +393,7 @@ async function discovering(t: TestContext, more: Block) {
   return { ...(await company()), issuer }
 }
 
-nodeTest('D2 sso check says where a proxy does not guard the path at which logins begin', async t => {
+testWithoutStore('D2 sso check says where a proxy does not guard the path at which logins begin', async t => {
   const front = await startReverseProxy(t)
   const env = { CARREL_BASE_URL: front.address, PROXY_SECRET: proxySecret.value }
   const block = { providers: [{ ...proxyProvider, create: true }] }
@@ -417,7 +424,7 @@ nodeTest('D2 sso check says where a proxy does not guard the path at which login
   )
 })
 
-nodeTest(
+testWithoutStore(
   'D1 D2 sso check as a command prints a table or JSON, and its exit code says whether all is well',
   async t => {
     const folder = temporaryFolder(t)
@@ -546,7 +553,7 @@ test('X3 D2 sso identities lists who is who, and sso unlink parts them and ends 
   assert.equal(again.kind === 'linked' && again.eperson.uuid, uuid)
 })
 
-nodeTest('D1 D2 sso explain in words, and what is wrong with its use', async t => {
+testWithoutStore('D1 D2 sso explain in words, and what is wrong with its use', async t => {
   const folder = temporaryFolder(t)
   await carrel(folder, ['group', 'add', 'Readers'])
   const settings = withSingleSignOn(t, { providers: [{ ...(await company()), name: 'Company' }] })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test as nodeTest, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
 import { identity } from '../../support/providers/certificates.ts'
@@ -26,7 +26,7 @@ import {
 import { finishSignOn, locationOf, startSignOn } from '../../support/providers/saml-flow.ts'
 import { inflated } from '../../support/providers/saml-forge.ts'
 import { person, type SamlProvider, startSamlProvider } from '../../support/providers/saml-provider.ts'
-import { test } from '../../support/service/engines.ts'
+import { test, testWithoutStore } from '../../support/service/engines.ts'
 import { type Service, temporaryFolder } from '../../support/service/service.ts'
 
 /** Starts a service in a federation with a hostile identity provider. */
@@ -103,7 +103,7 @@ test('X12 the same NameID at two identity providers is two people', async t => {
   )
 })
 
-void nodeTest(
+void testWithoutStore(
   'X12 an e-mail address counts only in a scope of the identity provider, or below it',
   async t => {
     const match = { email: { match: true } }
@@ -129,42 +129,51 @@ void nodeTest(
   },
 )
 
-void nodeTest('X12 a scope that is a regular expression, or a top-level domain, opens nothing', async t => {
-  for (const ofEvil of [
-    { scopes: ['.*'], areRegular: true },
-    { scopes: ['.*'] },
-    { scopes: ['example'] },
-    { scopes: [] },
-  ]) {
-    const { evil, service } = await startWithEvil(t, { federation: {} }, ofEvil)
-    const attempt = await beginAt(service, evil)
-    const answer = await send(attempt, base64(response(attempt, { attributes: mail('admin@good.example') })))
-    await assertProblem(answer, 403, 'account-refused')
-    await service.stop()
-  }
-})
+void testWithoutStore(
+  'X12 a scope that is a regular expression, or a top-level domain, opens nothing',
+  async t => {
+    for (const ofEvil of [
+      { scopes: ['.*'], areRegular: true },
+      { scopes: ['.*'] },
+      { scopes: ['example'] },
+      { scopes: [] },
+    ]) {
+      const { evil, service } = await startWithEvil(t, { federation: {} }, ofEvil)
+      const attempt = await beginAt(service, evil)
+      const answer = await send(
+        attempt,
+        base64(response(attempt, { attributes: mail('admin@good.example') })),
+      )
+      await assertProblem(answer, 403, 'account-refused')
+      await service.stop()
+    }
+  },
+)
 
-void nodeTest('X12 a response counts only from the identity provider that the user has chosen', async t => {
-  const { good, evil, service } = await startWithEvil(t)
-  const attributes = { [subjectId]: 'mallory@evil.example', ...mail('mallory@evil.example') }
-  const attempt = await beginAt(service, good)
-  // The provider's own response, although the user has chosen another.
-  const own = about({ ...attempt, provider: evil }, { attributes })
-  for (const changes of [
-    own,
-    { ...own, issuer: good.entityId },
-    { ...own, assertionIssuer: good.entityId },
-  ]) {
-    const again = await beginAt(service, good)
-    const forged = response(again, { ...changes, inResponseTo: again.request }, { identity: evil.identity })
-    await assertProblem(await send(again, base64(forged)), 401, 'sign-on-refused')
-  }
-  // The other way round: a provider's key isn't valid for another.
-  const elsewhere = await beginAt(service, evil)
-  const stolen = response(elsewhere, { attributes }, { identity: good.identity })
-  await assertProblem(await send(elsewhere, base64(stolen)), 401, 'sign-on-refused')
-  assert.deepEqual(await service.storage.identities.listIdentities(), [])
-})
+void testWithoutStore(
+  'X12 a response counts only from the identity provider that the user has chosen',
+  async t => {
+    const { good, evil, service } = await startWithEvil(t)
+    const attributes = { [subjectId]: 'mallory@evil.example', ...mail('mallory@evil.example') }
+    const attempt = await beginAt(service, good)
+    // The provider's own response, although the user has chosen another.
+    const own = about({ ...attempt, provider: evil }, { attributes })
+    for (const changes of [
+      own,
+      { ...own, issuer: good.entityId },
+      { ...own, assertionIssuer: good.entityId },
+    ]) {
+      const again = await beginAt(service, good)
+      const forged = response(again, { ...changes, inResponseTo: again.request }, { identity: evil.identity })
+      await assertProblem(await send(again, base64(forged)), 401, 'sign-on-refused')
+    }
+    // The other way round: a provider's key isn't valid for another.
+    const elsewhere = await beginAt(service, evil)
+    const stolen = response(elsewhere, { attributes }, { identity: good.identity })
+    await assertProblem(await send(elsewhere, base64(stolen)), 401, 'sign-on-refused')
+    assert.deepEqual(await service.storage.identities.listIdentities(), [])
+  },
+)
 
 test('X12 an identity provider ends no session that began at another', async t => {
   const { good, evil, service } = await startWithEvil(t)
@@ -183,7 +192,7 @@ test('X12 an identity provider ends no session that began at another', async t =
   assert.equal(await service.client().isLoggedIn(token), false)
 })
 
-void nodeTest(
+void testWithoutStore(
   'X12 an impostor in a federation ends no session that began with the true metadata',
   async t => {
     const good = await startSamlProvider(t)
@@ -210,7 +219,7 @@ void nodeTest(
   },
 )
 
-void nodeTest(
+void testWithoutStore(
   'X12 logout leads to the identity provider where the session began, with the name that it gave',
   async t => {
     const { good, service } = await startWithEvil(t)
@@ -228,7 +237,7 @@ void nodeTest(
   },
 )
 
-void nodeTest('X12 an entity that comes twice is neither shown nor let in', async t => {
+void testWithoutStore('X12 an entity that comes twice is neither shown nor let in', async t => {
   const [good, evil] = [await startSamlProvider(t), await startSamlProvider(t, { name: 'evil' })]
   const metadata = signedAggregate([
     memberOf(good, { name: 'Good' }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { test as nodeTest, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { SPMetadata } from 'samlify'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
@@ -24,7 +24,7 @@ import {
   Visitor,
 } from '../../support/providers/saml-flow.ts'
 import { startSamlProvider } from '../../support/providers/saml-provider.ts'
-import { test } from '../../support/service/engines.ts'
+import { test, testWithoutStore } from '../../support/service/engines.ts'
 import { baseUrl, type Service } from '../../support/service/service.ts'
 import { until } from '../../support/service/waiting.ts'
 
@@ -87,7 +87,7 @@ test('X12 one entry logs in the users of all identity providers of a federation,
   )
 })
 
-void nodeTest(
+void testWithoutStore(
   'X12 the page works without script, has a name for its field, and allows only its own form',
   async t => {
     const { metadata } = await twoUniversities(t)
@@ -105,7 +105,7 @@ void nodeTest(
   },
 )
 
-void nodeTest(
+void testWithoutStore(
   'X12 the page finds words of names in all languages, keywords, domains and e-mail addresses',
   async t => {
     const metadata = signedAggregate([
@@ -146,7 +146,7 @@ void nodeTest(
   },
 )
 
-void nodeTest('X12 the page shows twenty at a time, with links to the others', async t => {
+void testWithoutStore('X12 the page shows twenty at a time, with links to the others', async t => {
   const members = Array.from({ length: 45 }, (_, at) =>
     memberXml({
       entityId: `https://idp${at}.example/idp`,
@@ -185,7 +185,7 @@ void nodeTest('X12 the page shows twenty at a time, with links to the others', a
     )
 })
 
-void nodeTest(
+void testWithoutStore(
   'X12 an external discovery service is asked with a return address, and answers there with an entityID',
   async t => {
     const { one, metadata } = await twoUniversities(t)
@@ -217,7 +217,7 @@ void nodeTest(
   },
 )
 
-void nodeTest('X12 registration authorities and entity attributes say who is let in', async t => {
+void testWithoutStore('X12 registration authorities and entity attributes say who is let in', async t => {
   const registrationAuthority = 'https://registrar.example'
   const attributes = [[entityCategory, 'http://refeds.org/category/research-and-scholarship']] as const
   const members: Readonly<Record<string, Partial<Member>>> = {
@@ -246,7 +246,7 @@ void nodeTest('X12 registration authorities and entity attributes say who is let
   }
 })
 
-void nodeTest('X12 groups come from scoped attributes', async t => {
+void testWithoutStore('X12 groups come from scoped attributes', async t => {
   const { one, metadata } = await twoUniversities(t)
   one.users.set(
     'eve',
@@ -271,17 +271,20 @@ void nodeTest('X12 groups come from scoped attributes', async t => {
   )
 })
 
-void nodeTest('X12 an identity provider that leaves the federation logs nobody in any more', async t => {
-  const { one, two, metadata } = await twoUniversities(t)
-  const { service, file } = await startInFederation(t, [one, two], { metadata, settings: asFederation() })
-  const { visitor, answer } = await startAt(service, one.entityId)
-  writeFileSync(file, signedAggregate([memberOf(two, turku)]))
-  await until(
-    'a provider that nobody knows',
-    async () => (await startAt(service, one.entityId)).answer.status,
-    status => status === 400,
-  )
-  // A login that had begun before is refused.
-  const { answer: ended } = await finishSignOn(visitor, answer, one, 'ada')
-  await assertProblem(ended, 401, 'sign-on-refused')
-})
+void testWithoutStore(
+  'X12 an identity provider that leaves the federation logs nobody in any more',
+  async t => {
+    const { one, two, metadata } = await twoUniversities(t)
+    const { service, file } = await startInFederation(t, [one, two], { metadata, settings: asFederation() })
+    const { visitor, answer } = await startAt(service, one.entityId)
+    writeFileSync(file, signedAggregate([memberOf(two, turku)]))
+    await until(
+      'a provider that nobody knows',
+      async () => (await startAt(service, one.entityId)).answer.status,
+      status => status === 400,
+    )
+    // A login that had begun before is refused.
+    const { answer: ended } = await finishSignOn(visitor, answer, one, 'ada')
+    await assertProblem(ended, 401, 'sign-on-refused')
+  },
+)

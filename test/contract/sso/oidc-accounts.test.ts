@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import type { AccountClaims } from 'oidc-provider'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { bearerOf } from '../../support/clients/client.ts'
@@ -17,16 +17,13 @@ import {
 } from '../../support/providers/openid-company.ts'
 import { authenticate, begin, browserOf, logOut, trade } from '../../support/providers/openid-flow.ts'
 import { providerPasswordOf } from '../../support/providers/openid-provider.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOnOne } from '../../support/service/engines.ts'
 import { adminOf } from '../../support/service/nodes.ts'
 
 /** A provider for all tests; each test has a service of its own, and the providers don't know each other. */
 const { company, ruthIs, start } = await startCompany()
 const second = await startSecond()
 after(() => Promise.all([company.stop(), second.stop()]))
-
-/** Declares a test that doesn't depend on the engine. */
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 // Identity
 // ---------------------------------------------------------------------------------------------------
@@ -46,7 +43,7 @@ test('X3 the same subject of two providers is two people', async t => {
   assert.deepEqual(await emails(service), ['another-ruth@example.edu', ruth.email])
 })
 
-onOne('X3 userInfo says where else claims are looked for', async t => {
+testOnOne('X3 userInfo says where else claims are looked for', async t => {
   ruthIs({ groups: ['staff'] }, second)
   const settings = second.settings('second')
   const groups = [{ group: 'Staff', attribute: 'groups', value: 'staff' }]
@@ -143,7 +140,7 @@ test('X3 an eperson is never linked by an e-mail address where that is not allow
   assert.equal(claimsOf(await tokenOf(service, { provider: caseIds[relying] ?? '' })).eid, uuid)
 })
 
-onOne('X3 who says that addresses are verified may be the operator', async t => {
+testOnOne('X3 who says that addresses are verified may be the operator', async t => {
   const email = { match: true, verified: 'always', domains: ['Example.EDU', 'example.org'] }
   const service = await start(t, { provider: { email } })
   const { uuid } = await service.addEperson(ruth.email, { password: null })
@@ -162,7 +159,7 @@ onOne('X3 who says that addresses are verified may be the operator', async t => 
   }
 })
 
-onOne(
+testOnOne(
   'X3 nobody is created unless that is allowed, and nobody without a verified e-mail address',
   async t => {
     const service = await start(t, {
@@ -259,7 +256,7 @@ test('X3 first logins of one subject at the same moment make one eperson', async
 
 // Groups -----------------------------------------------------------------------------------------------------
 
-onOne('G2 claims give groups by exact value and by pattern, and the method gives its own', async t => {
+testOnOne('G2 claims give groups by exact value and by pattern, and the method gives its own', async t => {
   const service = await start(t, {
     file: { specialGroups: { method: [{ group: 'By OIDC', method: 'oidc' }] } },
     provider: {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
 import { cookieOf } from '../../support/clients/cookie-jar.ts'
@@ -18,7 +18,7 @@ import {
   userInterface,
 } from '../../support/providers/openid-flow.ts'
 import { providerPasswordOf } from '../../support/providers/openid-provider.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOn, testOnOne } from '../../support/service/engines.ts'
 import { baseUrl } from '../../support/service/service.ts'
 
 /** Providers for logins after the end of a session or after a logout (docs/decisions/0032). */
@@ -26,7 +26,6 @@ const { company, ruthIs, start } = await startCompany()
 const second = await startSecond()
 after(() => Promise.all([company.stop(), second.stop()]))
 
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 const remembered = 'CARREL-PROVIDER'
 /** An address that DSpace's interface puts into the `location` without encoding it. */
 const page = `${userInterface}/items?page=2&size=5`
@@ -120,7 +119,7 @@ test('X6 who is no longer signed in at the provider is asked once, and never sen
   assert.equal((await trade(browser)).status, 200)
 })
 
-onOne('X6 who cancels the one question is not asked again', async t => {
+testOnOne('X6 who cancels the one question is not asked again', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   await tokenOf(service, { browser })
@@ -135,7 +134,7 @@ onOne('X6 who cancels the one question is not asked again', async t => {
   await assertProblem(new Response(back.page.text, back.page.answer), 401, 'sign-on-refused')
 })
 
-onOne('X6 a browser that keeps the cookie for ever is still shown something', async t => {
+testOnOne('X6 a browser that keeps the cookie for ever is still shown something', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   await tokenOf(service, { browser })
@@ -148,7 +147,7 @@ onOne('X6 a browser that keeps the cookie for ever is still shown something', as
   }
 })
 
-onOne('X6 after a logout here nobody is let in silently', async t => {
+testOnOne('X6 after a logout here nobody is let in silently', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   const token = await tokenOf(service, { browser })
@@ -157,7 +156,7 @@ onOne('X6 after a logout here nobody is let in silently', async t => {
   assert.deepEqual(prompts(await go(browser, startOf({}))), [null])
 })
 
-onOne('X6 a logout at the provider ends the silent way as well', async t => {
+testOnOne('X6 a logout at the provider ends the silent way as well', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   const token = await tokenOf(service, { browser })
@@ -168,7 +167,7 @@ onOne('X6 a logout at the provider ends the silent way as well', async t => {
   assert.match(way.page.text, /name="password"/)
 })
 
-onOne('X6 of several providers the last one is asked, and otherwise the person chooses', async t => {
+testOnOne('X6 of several providers the last one is asked, and otherwise the person chooses', async t => {
   ruthIs({}, second)
   const providers = [
     { ...company.settings('company'), create: true },
@@ -192,7 +191,7 @@ onOne('X6 of several providers the last one is asked, and otherwise the person c
   assert.equal(asked.page.url.searchParams.get('redirectUrl'), home)
 })
 
-onOne('X6 what the cookie holds is the id of a configured provider, or nothing', async t => {
+testOnOne('X6 what the cookie holds is the id of a configured provider, or nothing', async t => {
   const service = await start(t)
   for (const value of ['', 'nobody', 'companyx', '__proto__', 'company&force=1', '%00', 'x'.repeat(5_000)]) {
     const browser = browserOf(service)
@@ -203,7 +202,7 @@ onOne('X6 what the cookie holds is the id of a configured provider, or nothing',
   assert.equal(cookieOf(answer, remembered), undefined, 'only a session is remembered')
 })
 
-onOne('X6 the cookie is for nobody but the service, and says nothing about the person', async t => {
+testOnOne('X6 the cookie is for nobody but the service, and says nothing about the person', async t => {
   for (const at of [baseUrl, secureUrl]) {
     const service = await start(t, { env: { CARREL_BASE_URL: at } })
     const browser = browserOf(service, at)
@@ -223,7 +222,7 @@ onOne('X6 the cookie is for nobody but the service, and says nothing about the p
   }
 })
 
-onOne('X6 nobody is asked silently where the configuration says so', async t => {
+testOnOne('X6 nobody is asked silently where the configuration says so', async t => {
   for (const provider of [{ silent: false }, { parameters: { prompt: 'select_account' } }]) {
     const service = await start(t, { provider })
     const browser = browserOf(service)

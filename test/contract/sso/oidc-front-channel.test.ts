@@ -13,7 +13,7 @@ import {
 } from '../../support/providers/lying-flow.ts'
 import { idTokenWith, subjectOf } from '../../support/providers/lying-provider.ts'
 import { repeats } from '../../support/scale.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOn, testOnOne } from '../../support/service/engines.ts'
 import { adminOf, bearer, isAuthenticated } from '../../support/service/nodes.ts'
 import { serve } from '../../support/service/process.ts'
 import { type Service, startService } from '../../support/service/service.ts'
@@ -22,8 +22,6 @@ import { connectionsTo } from '../../support/service/workers.ts'
 /** Providers whose pages log out by a frame in the user's browser, which anyone can load (X7). */
 const { providers } = await startLiars()
 after(() => providers.stop())
-
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 const settingsOf = (t: TestContext, lies: Lies = {}) =>
   withProviders(
@@ -69,30 +67,33 @@ test('X7 T4 a frame that names the session ends every token, and nobody else’s
   assert.equal((await eventsOf(admin, 'logout')).length, 1)
 })
 
-onOne('X7 only the provider’s pages may show the answer, which is the same for every session', async t => {
-  const service = await start(t)
-  const known = await assertTruthAccepted(service)
-  const answers = [await load(service, truth, { sid: 'of-nobody' }), await load(service, truth)]
-  assert.equal(await service.client().isLoggedIn(known), false)
-  const origin = new URL(issuerOf(truth)).origin
-  const shown = answers.map(({ status, headers }) => ({
-    status,
-    policy: headers.get('content-security-policy'),
-    frame: headers.get('x-frame-options'),
-    cache: headers.get('cache-control'),
-  }))
-  assert.deepEqual(shown[0], {
-    status: 200,
-    policy: `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors ${origin}`,
-    frame: null,
-    cache: 'private, no-store',
-  })
-  assert.deepEqual(shown[1], shown[0])
-  const [one, other] = await Promise.all(answers.map(answer => answer.text()))
-  assert.equal(one, other)
-})
+testOnOne(
+  'X7 only the provider’s pages may show the answer, which is the same for every session',
+  async t => {
+    const service = await start(t)
+    const known = await assertTruthAccepted(service)
+    const answers = [await load(service, truth, { sid: 'of-nobody' }), await load(service, truth)]
+    assert.equal(await service.client().isLoggedIn(known), false)
+    const origin = new URL(issuerOf(truth)).origin
+    const shown = answers.map(({ status, headers }) => ({
+      status,
+      policy: headers.get('content-security-policy'),
+      frame: headers.get('x-frame-options'),
+      cache: headers.get('cache-control'),
+    }))
+    assert.deepEqual(shown[0], {
+      status: 200,
+      policy: `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors ${origin}`,
+      frame: null,
+      cache: 'private, no-store',
+    })
+    assert.deepEqual(shown[1], shown[0])
+    const [one, other] = await Promise.all(answers.map(answer => answer.text()))
+    assert.equal(one, other)
+  },
+)
 
-onOne(
+testOnOne(
   'X7 the provider’s pages may have other origins, and none of them can write into the policy',
   async t => {
     const service = await start(t, {
@@ -151,14 +152,14 @@ test('X7 a frame that doesn’t name a session of this provider ends nothing', a
   for (const one of [token, other, withoutSid]) assert.equal(await client.isLoggedIn(one), true)
 })
 
-onOne('X7 Entra ID leaves iss out: the address names the provider', async t => {
+testOnOne('X7 Entra ID leaves iss out: the address names the provider', async t => {
   const service = await start(t)
   const token = await assertTruthAccepted(service)
   assert.equal((await load(service, truth, { sid: sidOf(truth) })).status, 200)
   assert.equal(await service.client().isLoggedIn(token), false)
 })
 
-onOne('X7 front-channel logout is off unless it is switched on', async t => {
+testOnOne('X7 front-channel logout is off unless it is switched on', async t => {
   const service = await startService(t, { env: withProviders(t, [providers.settings(truth)]) })
   const token = await assertTruthAccepted(service)
   const answer = await load(service, truth)
@@ -168,7 +169,7 @@ onOne('X7 front-channel logout is off unless it is switched on', async t => {
   assert.equal(await service.client().isLoggedIn(token), true)
 })
 
-onOne('X7 a logout that ends nothing is logged, and the log doesn’t say whose it was', async t => {
+testOnOne('X7 a logout that ends nothing is logged, and the log doesn’t say whose it was', async t => {
   const env = settingsOf(t)
   const own = await startService(t, { env })
   const served = await serve(t, own.dataFolder, {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
 import { cookieOf, readCookie, tradeCookie, tradeCookieOf } from '../../support/clients/cookie-jar.ts'
@@ -27,7 +27,7 @@ import {
   trade,
   userInterface,
 } from '../../support/providers/openid-flow.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOnOne } from '../../support/service/engines.ts'
 import { baseUrl, type Service, startService, temporaryFolder } from '../../support/service/service.ts'
 
 /** A provider for all tests; each test has a service of its own, and the providers don't know each other. */
@@ -40,9 +40,6 @@ const signOnCookies = ({ headers }: Response) =>
     .getSetCookie()
     .map(readCookie)
     .filter(({ name }) => name.includes('SSO'))
-
-/** Declares a test that doesn't depend on the engine. */
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 // The way to a token -----------------------------------------------------------------------------------------
 
@@ -82,7 +79,7 @@ test('X2 a login goes to the provider, comes back, and is traded for a token', a
   assert.equal(refreshed.authenticationMethod, 'oidc', 'S2 a refresh does not change how the session began')
 })
 
-onOne(
+testOnOne(
   'X2 the provider is asked for a code, with PKCE, a state and a nonce, which differ each time',
   async t => {
     const service = await start(t, {
@@ -105,7 +102,7 @@ onOne(
   },
 )
 
-onOne('X2 the secret goes by Basic authentication or in the form, or there is none', async t => {
+testOnOne('X2 the secret goes by Basic authentication or in the form, or there is none', async t => {
   const service = await start(t, {
     providers: ['company', 'posted', 'open'].map(id => ({
       ...company.settings(id),
@@ -124,7 +121,7 @@ onOne('X2 the secret goes by Basic authentication or in the form, or there is no
   }
 })
 
-onOne('L4 S2 WWW-Authenticate lists the scheme, and where to begin', async t => {
+testOnOne('L4 S2 WWW-Authenticate lists the scheme, and where to begin', async t => {
   const challengeOf = async (service: Service) => {
     const status = await service.client().get('/api/authn/status')
     const login = await service.client().post('/api/authn/login')
@@ -148,7 +145,7 @@ onOne('L4 S2 WWW-Authenticate lists the scheme, and where to begin', async t => 
   )
 })
 
-onOne('X1 an address that the user interface of DSpace puts in as it is comes back whole', async t => {
+testOnOne('X1 an address that the user interface of DSpace puts in as it is comes back whole', async t => {
   const service = await start(t)
   for (const address of [
     `${userInterface}/`,
@@ -167,13 +164,13 @@ onOne('X1 an address that the user interface of DSpace puts in as it is comes ba
   await assertProblem(answer, 400, 'redirect-not-allowed')
 })
 
-onOne('X1 a login without redirectUrl comes back to the default one', async t => {
+testOnOne('X1 a login without redirectUrl comes back to the default one', async t => {
   const service = await start(t, { singleSignOn: { defaultRedirectUrl: `${userInterface}/welcome` } })
   const { answer } = await signIn(browserOf(service), { redirectUrl: null })
   assert.equal(answer.headers.get('location'), `${userInterface}/welcome`)
 })
 
-onOne('X2 the user may say no, and may begin again', async t => {
+testOnOne('X2 the user may say no, and may begin again', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   const form = await browser.follow(await browser.open(await begin(browser)), () => false)
@@ -188,7 +185,7 @@ onOne('X2 the user may say no, and may begin again', async t => {
   await tokenOf(service, { browser })
 })
 
-onOne('X2 two logins may be under way in one browser', async t => {
+testOnOne('X2 two logins may be under way in one browser', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   const [one, other] = [await begin(browser), await begin(browser, { redirectUrl: `${userInterface}/2` })]
@@ -204,7 +201,7 @@ onOne('X2 two logins may be under way in one browser', async t => {
 
 // Cookies ----------------------------------------------------------------------------------------------------
 
-onOne('X2 the cookies are for nobody but the service, and short', async t => {
+testOnOne('X2 the cookies are for nobody but the service, and short', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   const begun = await browser.open(startOf({}))
@@ -225,30 +222,33 @@ onOne('X2 the cookies are for nobody but the service, and short', async t => {
   assert.deepEqual([traded.value, Object.fromEntries(traded.attributes)], ['', { ...plain, 'max-age': '0' }])
 })
 
-onOne('X2 over https no neighbouring host can plant the cookies, and other sites may send them', async t => {
-  const service = await start(t, { env: { CARREL_BASE_URL: secureUrl } })
-  const at = secureUrl
-  const browser = browserOf(service, at)
-  const begun = await browser.open(startOf({ at }))
-  const attempt = cookieOf(begun.answer, /^__Host-CARREL-SSO-[\w-]{8}$/) ?? assert.fail('no cookie')
-  const secure = { path: '/', httponly: '', secure: '', samesite: 'None' }
-  assert.deepEqual(Object.fromEntries(attempt.attributes), { ...secure, 'max-age': '900' })
-  const returned = await authenticate(browser, locationOf(begun) ?? assert.fail(), { at })
-  const { answer } = await browser.open(returned)
-  const cookie = cookieOf(answer, tradeCookie) ?? assert.fail('no cookie')
-  assert.deepEqual(Object.fromEntries(cookie.attributes), { ...secure, 'max-age': '60' })
-  for (const { name } of [...signOnCookies(begun.answer), ...signOnCookies(answer)])
-    assert.match(name, /^__Host-/)
-  assert.match(answer.headers.get('strict-transport-security') ?? '', /max-age/)
+testOnOne(
+  'X2 over https no neighbouring host can plant the cookies, and other sites may send them',
+  async t => {
+    const service = await start(t, { env: { CARREL_BASE_URL: secureUrl } })
+    const at = secureUrl
+    const browser = browserOf(service, at)
+    const begun = await browser.open(startOf({ at }))
+    const attempt = cookieOf(begun.answer, /^__Host-CARREL-SSO-[\w-]{8}$/) ?? assert.fail('no cookie')
+    const secure = { path: '/', httponly: '', secure: '', samesite: 'None' }
+    assert.deepEqual(Object.fromEntries(attempt.attributes), { ...secure, 'max-age': '900' })
+    const returned = await authenticate(browser, locationOf(begun) ?? assert.fail(), { at })
+    const { answer } = await browser.open(returned)
+    const cookie = cookieOf(answer, tradeCookie) ?? assert.fail('no cookie')
+    assert.deepEqual(Object.fromEntries(cookie.attributes), { ...secure, 'max-age': '60' })
+    for (const { name } of [...signOnCookies(begun.answer), ...signOnCookies(answer)])
+      assert.match(name, /^__Host-/)
+    assert.match(answer.headers.get('strict-transport-security') ?? '', /max-age/)
 
-  // Under the name without a prefix, which others could set, the cookie is ignored.
-  const planted = new Browser({ [new URL(at).origin]: service.address })
-  planted.cookies.set(new URL(at), tradeCookieOf(cookie.value), cookie.value)
-  await assertProblem(await trade(planted, { at }), 401, 'login-failed')
-  assert.equal((await trade(browser, { at })).status, 200)
-})
+    // Under the name without a prefix, which others could set, the cookie is ignored.
+    const planted = new Browser({ [new URL(at).origin]: service.address })
+    planted.cookies.set(new URL(at), tradeCookieOf(cookie.value), cookie.value)
+    await assertProblem(await trade(planted, { at }), 401, 'login-failed')
+    assert.equal((await trade(browser, { at })).status, 200)
+  },
+)
 
-onOne('X2 a start costs a cookie, and the store nothing', async t => {
+testOnOne('X2 a start costs a cookie, and the store nothing', async t => {
   const service = await start(t)
   const before = await service.storage.people.listEpersons()
   const answers = await Promise.all(
@@ -261,7 +261,7 @@ onOne('X2 a start costs a cookie, and the store nothing', async t => {
 // Addresses to return to
 // -------------------------------------------------------------------------------------
 
-onOne('X1 only origins on the list are returned to, and nothing begins otherwise', async t => {
+testOnOne('X1 only origins on the list are returned to, and nothing begins otherwise', async t => {
   const service = await start(t, {
     file: { CARREL_ALLOWED_ORIGINS: 'https://ui.example.edu, http://127.0.0.1:5555' },
   })
@@ -325,7 +325,7 @@ onOne('X1 only origins on the list are returned to, and nothing begins otherwise
   }
 })
 
-onOne('X1 what is sent back to is never more than what was allowed', async t => {
+testOnOne('X1 what is sent back to is never more than what was allowed', async t => {
   const service = await start(t)
   for (const odd of [
     `${userInterface}/\r\nSet-Cookie: a=b`,
@@ -343,7 +343,7 @@ onOne('X1 what is sent back to is never more than what was allowed', async t => 
   }
 })
 
-onOne('X1 two redirectUrl, or a parameter that nobody knows, are refused', async t => {
+testOnOne('X1 two redirectUrl, or a parameter that nobody knows, are refused', async t => {
   const service = await start(t)
   const address = encodeURIComponent(`${userInterface}/`)
   const start1 = `${baseUrl}/api/authn/oidc?redirectUrl=${address}`
@@ -356,7 +356,7 @@ onOne('X1 two redirectUrl, or a parameter that nobody knows, are refused', async
 
 // Several providers ------------------------------------------------------------------------------------------
 
-onOne('X2 of several providers of a scheme one is chosen, on a page or by name', async t => {
+testOnOne('X2 of several providers of a scheme one is chosen, on a page or by name', async t => {
   ruthIs({}, second)
   const service = await start(t, {
     providers: [
@@ -400,14 +400,14 @@ onOne('X2 of several providers of a scheme one is chosen, on a page or by name',
 
 // The provider over time -------------------------------------------------------------------------------------
 
-onOne('X2 the keys of the provider may change between two logins', async t => {
+testOnOne('X2 the keys of the provider may change between two logins', async t => {
   const service = await start(t)
   await tokenOf(service)
   company.rotateKeys()
   await tokenOf(service)
 })
 
-onOne(
+testOnOne(
   'X2 a provider that is down stops neither the start nor anything else, and is used once it is back',
   async t => {
     company.goDown()
@@ -436,7 +436,7 @@ onOne(
   },
 )
 
-onOne('X1 without providers of its own a service knows nothing of single sign-on', async t => {
+testOnOne('X1 without providers of its own a service knows nothing of single sign-on', async t => {
   const service = await startService(t, { dataFolder: temporaryFolder(t) })
   const client = service.client()
   for (const path of ['oidc', 'shibboleth', 'sso/oidc/callback/company', 'sso/logout'])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import {
   assertTruthAccepted,
   sendLogout,
@@ -15,16 +15,14 @@ import {
   untypedLogouts,
 } from '../../support/providers/lying-provider.ts'
 import { browserOf, logOut, userInterface } from '../../support/providers/openid-flow.ts'
-import { testOn } from '../../support/service/engines.ts'
+import { testOn, testOnOne } from '../../support/service/engines.ts'
 import { baseUrl, startService } from '../../support/service/service.ts'
 
 /** Lying providers, and one that tells the truth; the service must tell them apart. */
 const { providers, withLies, start } = await startLiars()
 after(() => providers.stop())
 
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
-
-onOne('O1 a provider that has no right place to log out leaves the browser here', async t => {
+testOnOne('O1 a provider that has no right place to log out leaves the browser here', async t => {
   const lies = Object.fromEntries(
     [undefined, 'nonsense', 'javascript:alert(1)', 'data:text/html,x'].map((place, at): [string, Lie] => [
       `leaving-${at}`,
@@ -51,7 +49,7 @@ const isIdToken = (text: string) => {
   return Buffer.from(payload, 'base64url').includes('"nonce"')
 }
 
-onOne('T4 X7 a logout token that is wrong in one thing is refused, and the session goes on', async t => {
+testOnOne('T4 X7 a logout token that is wrong in one thing is refused, and the session goes on', async t => {
   const service = await start(t, { other: {} })
   let token = await assertTruthAccepted(service)
   const client = service.client()
@@ -96,7 +94,7 @@ onOne('T4 X7 a logout token that is wrong in one thing is refused, and the sessi
   assert.equal(await client.isLoggedIn(next), true)
 })
 
-onOne('X7 a logout token needs no type of its own where the provider is configured so', async t => {
+testOnOne('X7 a logout token needs no type of its own where the provider is configured so', async t => {
   const service = await startService(t, {
     env: withProviders(t, [providers.settings(truth)], { logoutTokenType: 'any' }),
   })
@@ -114,7 +112,7 @@ onOne('X7 a logout token needs no type of its own where the provider is configur
   assert.equal(await service.client().isLoggedIn(token), true)
 })
 
-onOne('T4 a logout token is a form of one field, and nothing else', async t => {
+testOnOne('T4 a logout token is a form of one field, and nothing else', async t => {
   const service = await start(t)
   const token = await assertTruthAccepted(service)
   const right = await providers.logoutToken(truth)
@@ -179,7 +177,7 @@ testOn(
   },
 )
 
-onOne('T4 a logout token of one session of a provider does not end another provider’s', async t => {
+testOnOne('T4 a logout token of one session of a provider does not end another provider’s', async t => {
   const service = await start(t, { other: {} })
   const [one, other] = [
     await assertTruthAccepted(service),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import { cookieOf } from '../../support/clients/cookie-jar.ts'
 import { claimsOf } from '../../support/clients/jwt.ts'
 import { eventsOf } from '../../support/data/events.ts'
@@ -13,16 +13,13 @@ import {
   trade,
   userInterface,
 } from '../../support/providers/openid-flow.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOnOne } from '../../support/service/engines.ts'
 import { adminOf, quickLogin } from '../../support/service/nodes.ts'
 import { baseUrl } from '../../support/service/service.ts'
 
 /** A provider for all tests; each test has a service of its own. */
 const { company, start } = await startCompany()
 after(() => company.stop())
-
-/** Declares a test that doesn't depend on the engine. */
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 test('O1 a logout offers the way to the logout of the provider, which comes back', async t => {
   const service = await start(t)
@@ -54,7 +51,7 @@ test('O1 a logout offers the way to the logout of the provider, which comes back
   assert.match(page.text, /name="password"/)
 })
 
-onOne(
+testOnOne(
   'O1 without the way to the provider nothing there ends, and a configured page is still gone to',
   async t => {
     const service = await start(t, { env: { CARREL_LOGOUT_PAGE_URL: `${baseUrl}/api/authn/sso/logout` } })

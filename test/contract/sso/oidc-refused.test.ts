@@ -37,7 +37,7 @@ import {
   trade,
 } from '../../support/providers/openid-flow.ts'
 import { clientSecret } from '../../support/providers/openid-provider.ts'
-import { testOn } from '../../support/service/engines.ts'
+import { testOn, testOnOne } from '../../support/service/engines.ts'
 import { type Served, serve } from '../../support/service/process.ts'
 import { baseUrl, type Service, startService, temporaryFolder } from '../../support/service/service.ts'
 
@@ -114,16 +114,14 @@ async function assertAllRefused(t: TestContext, ...groups: readonly Group[]): Pr
   await assertTruthAccepted(service)
 }
 
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
-
 // Lies of the provider
 // ---------------------------------------------------------------------------------------
 
-onOne('X2 an ID token that is wrong in one thing is refused', t =>
+testOnOne('X2 an ID token that is wrong in one thing is refused', t =>
   assertAllRefused(t, { lies: idTokenLies, expected: refused }),
 )
 
-onOne('X2 a callback that is wrong in one thing is refused', t =>
+testOnOne('X2 a callback that is wrong in one thing is refused', t =>
   assertAllRefused(
     t,
     { lies: callbackLies, expected: refused },
@@ -132,7 +130,7 @@ onOne('X2 a callback that is wrong in one thing is refused', t =>
   ),
 )
 
-onOne('X2 endpoints that fail, hang, go on and on, redirect or talk nonsense lead nowhere', async t => {
+testOnOne('X2 endpoints that fail, hang, go on and on, redirect or talk nonsense lead nowhere', async t => {
   await assertAllRefused(
     t,
     { lies: discoveryLies, expected: unavailable, at: 'start' },
@@ -144,7 +142,7 @@ onOne('X2 endpoints that fail, hang, go on and on, redirect or talk nonsense lea
     assert.deepEqual(providers.seen(`${endpoint}-redirects`).elsewhere, [], 'no secret goes anywhere else')
 })
 
-onOne('X2 a provider that lied is believed once it tells the truth', async t => {
+testOnOne('X2 a provider that lied is believed once it tells the truth', async t => {
   const name = 'penitent'
   const lies = { ...idTokenLies['another-key'], ...discoveryLies['discovery-fails-500'] }
   const service = await start(t, { [name]: lies })
@@ -161,7 +159,7 @@ onOne('X2 a provider that lied is believed once it tells the truth', async t => 
 // Parameters of the browser
 // ----------------------------------------------------------------------------------
 
-onOne('X2 nobody comes back who did not leave', async t => {
+testOnOne('X2 nobody comes back who did not leave', async t => {
   const service = await start(t)
   const victim = browserOf(service)
   // The attacker's login, on its way back.
@@ -193,7 +191,7 @@ const base = new URL(baseUrl)
 const attemptOf = (browser: Browser) =>
   [...browser.cookies.all(base)].find(([name]) => name.startsWith('CARREL-SSO-')) ?? assert.fail()
 
-onOne('X2 the cookie of an attempt can not be made, changed, moved or kept', async t => {
+testOnOne('X2 the cookie of an attempt can not be made, changed, moved or kept', async t => {
   const service = await start(t)
   for (const change of [
     (value: string) => `${value}A`,
@@ -230,7 +228,7 @@ onOne('X2 the cookie of an attempt can not be made, changed, moved or kept', asy
   await assertRefused(service, browser, (await browser.open(returned)).answer, notBegun, truth)
 })
 
-onOne('X2 T11 an attempt is over after 15 minutes, and stays so when the clock is set back', async t => {
+testOnOne('X2 T11 an attempt is over after 15 minutes, and stays so when the clock is set back', async t => {
   const service = await start(t)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const moveClock = (minutes: number) => t.mock.timers.setTime(Date.now() + minutes * 60_000)
@@ -291,7 +289,7 @@ testOn(
   },
 )
 
-onOne('X2 what one provider sends does not count at the address of another', async t => {
+testOnOne('X2 what one provider sends does not count at the address of another', async t => {
   // The callback doesn't name the issuer, so its address identifies the provider (RFC 9700 §4.4.2.2).
   const silent: Lie = {
     discovery: ({ authorization_response_iss_parameter_supported: _left, ...rest }) => rest,
@@ -333,7 +331,7 @@ onOne('X2 what one provider sends does not count at the address of another', asy
   await assertTruthAccepted(service, { provider: 'two' })
 })
 
-onOne('L1 E2 other methods and other addresses of single sign-on are refused as everywhere', async t => {
+testOnOne('L1 E2 other methods and other addresses of single sign-on are refused as everywhere', async t => {
   const service = await start(t)
   const client = service.client()
   for (const path of [
@@ -353,7 +351,7 @@ onOne('L1 E2 other methods and other addresses of single sign-on are refused as 
     assert.ok((await client.get(`/api/authn/sso/oidc/${path}`)).status < 500, path)
 })
 
-onOne('X2 who comes with a browser gets a page, which repeats nothing of what came', async t => {
+testOnOne('X2 who comes with a browser gets a page, which repeats nothing of what came', async t => {
   const service = await start(t, { 'unknown-error': callbackLies['unknown-error'] ?? {} })
   const browser = browserOf(service)
   const returned = await authenticate(browser, await begin(browser, { provider: 'unknown-error' }))
@@ -369,7 +367,7 @@ onOne('X2 who comes with a browser gets a page, which repeats nothing of what ca
 
 // The log ----------------------------------------------------------------------------------------------------
 
-onOne('E2 nothing of what is secret, and nobody’s name, is in the output of the service', async t => {
+testOnOne('E2 nothing of what is secret, and nobody’s name, is in the output of the service', async t => {
   const dataFolder = temporaryFolder(t)
   const lies: Lies = {
     ...pick(idTokenLies, 'another-key', 'another-nonce', 'another-issuer', 'empty-subject'),

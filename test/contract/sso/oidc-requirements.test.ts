@@ -18,7 +18,7 @@ import {
   trade,
 } from '../../support/providers/openid-flow.ts'
 import { providerPasswordOf } from '../../support/providers/openid-provider.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOnOne } from '../../support/service/engines.ts'
 import { startService } from '../../support/service/service.ts'
 
 /** Providers for requirements on the age and the method of a sign-on (docs/decisions/0032). */
@@ -26,7 +26,6 @@ const { providers } = await startLiars()
 const { company, start } = await startCompany()
 after(() => Promise.all([providers.stop(), company.stop()]))
 
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 const now = () => Math.floor(Date.now() / 1000)
 
 /** Starts a service in which every provider has these settings. */
@@ -61,7 +60,7 @@ test('X8 the age of the sign-on is asked for, and who signed in long ago signs i
   assert.equal((await trade(browser)).status, 200)
 })
 
-onOne('X8 X6 a silent attempt has to be recent, too', async t => {
+testOnOne('X8 X6 a silent attempt has to be recent, too', async t => {
   const began = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now: began })
   const service = await start(t, { provider: { maxAge: 600 } })
@@ -72,7 +71,7 @@ onOne('X8 X6 a silent attempt has to be recent, too', async t => {
   assert.match(page.text, /name="password"/)
 })
 
-onOne('X8 a provider that says no age, or another one than it can be, is refused', async t => {
+testOnOne('X8 a provider that says no age, or another one than it can be, is refused', async t => {
   const lies = {
     good: idTokenWith({ auth_time: now() - 30 }),
     missing: idTokenWith({ auth_time: undefined }),
@@ -92,7 +91,7 @@ onOne('X8 a provider that says no age, or another one than it can be, is refused
   }
 })
 
-onOne('X8 a provider that ignores the age is asked for a login once, and then refused', async t => {
+testOnOne('X8 a provider that ignores the age is asked for a login once, and then refused', async t => {
   const service = await startWith(
     t,
     { stubborn: idTokenWith({ auth_time: now() - 3600 }), late: idTokenWith({ auth_time: now() - 3600 }) },
@@ -126,7 +125,7 @@ onOne('X8 a provider that ignores the age is asked for a login once, and then re
   assert.equal((await trade(browser)).status, 200)
 })
 
-onOne('X8 what a browser brings back cannot make an attempt another one', async t => {
+testOnOne('X8 what a browser brings back cannot make an attempt another one', async t => {
   const service = await startWith(t, { old: idTokenWith({ auth_time: now() - 3600 }) }, { maxAge: 60 })
   const browser = browserOf(service)
   const asked = await begin(browser, { provider: 'old' })
@@ -143,7 +142,7 @@ onOne('X8 what a browser brings back cannot make an attempt another one', async 
   await assertProblem(answer, 400, 'sign-on-not-begun')
 })
 
-onOne('X8 how users sign in is asked for, and the answer has to be one of the ways', async t => {
+testOnOne('X8 how users sign in is asked for, and the answer has to be one of the ways', async t => {
   const acrValues = ['urn:example:gold', 'https://refeds.org/profile/mfa']
   const lies = {
     good: idTokenWith({ acr: 'https://refeds.org/profile/mfa' }),
@@ -165,7 +164,7 @@ onOne('X8 how users sign in is asked for, and the answer has to be one of the wa
   }
 })
 
-onOne(
+testOnOne(
   'X6 any error that a provider answers silently leads to the usual attempt, and there it is one',
   async t => {
     for (const error of [
@@ -190,7 +189,7 @@ onOne(
   },
 )
 
-onOne('X2 X3 what the userinfo endpoint signs is believed if the provider has signed it', async t => {
+testOnOne('X2 X3 what the userinfo endpoint signs is believed if the provider has signed it', async t => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const claims = (name: string) => ({
     sub: subjectOf(name),

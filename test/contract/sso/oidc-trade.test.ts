@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
@@ -24,16 +24,13 @@ import {
   signIn,
   trade,
 } from '../../support/providers/openid-flow.ts'
-import { databaseOf, runSqlIn, test, testOn } from '../../support/service/engines.ts'
+import { databaseOf, runSqlIn, test, testOn, testOnOne } from '../../support/service/engines.ts'
 import { quickLogin } from '../../support/service/nodes.ts'
 import { baseUrl, passwordOf, type Service } from '../../support/service/service.ts'
 
 /** A provider for all tests; each test has a service of its own. */
 const { company, ruthIs, start } = await startCompany()
 after(() => company.stop())
-
-/** Declares a test that doesn't depend on the engine. */
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 test('X2 the cookie is traded once, also by many at the same moment', async t => {
   const service = await start(t)
@@ -124,7 +121,7 @@ async function statusesOf(services: readonly Service[], browser: Browser): Promi
   return answers.map(({ status }) => status).sort()
 }
 
-onOne('C1 the trade needs a CSRF pair, and a refusal does not use the cookie up', async t => {
+testOnOne('C1 the trade needs a CSRF pair, and a refusal does not use the cookie up', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   await signIn(browser)
@@ -146,7 +143,7 @@ onOne('C1 the trade needs a CSRF pair, and a refusal does not use the cookie up'
   assert.equal((await trade(browser)).status, 200)
 })
 
-onOne('L1 L9 T10 what is refused at a login is refused with the cookie too', async t => {
+testOnOne('L1 L9 T10 what is refused at a login is refused with the cookie too', async t => {
   const service = await start(t)
   const { uuid } = await service.addEperson('max@example.org', { password: null })
   const browser = browserOf(service)
@@ -166,7 +163,7 @@ onOne('L1 L9 T10 what is refused at a login is refused with the cookie too', asy
   assert.equal((await trade(browser)).status, 200)
 })
 
-onOne('S1 the status with the cookie says who it is, and does not use it up', async t => {
+testOnOne('S1 the status with the cookie says who it is, and does not use it up', async t => {
   const service = await start(t, {
     provider: { groups: [{ group: 'Staff', attribute: 'groups', value: 'staff' }] },
   })
@@ -222,7 +219,7 @@ test('T4 T6 a logout, a disabling or a deletion between the return and the trade
   assert.deepEqual(await emails(service), [ruth.email])
 })
 
-onOne('L6 credentials or a valid token win over the cookie', async t => {
+testOnOne('L6 credentials or a valid token win over the cookie', async t => {
   const service = await start(t)
   const max = await service.addEperson('max@example.org')
   const browser = browserOf(service)

@@ -15,10 +15,7 @@ import {
   trusted,
 } from '../../support/providers/proxy-flow.ts'
 import type { Attributes } from '../../support/providers/reverse-proxy.ts'
-import { test, testOn } from '../../support/service/engines.ts'
-
-/** Declares a test that doesn't depend on the engine. */
-const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
+import { test, testOnOne } from '../../support/service/engines.ts'
 
 test('X2 what the proxy says becomes an eperson, known again by its subject whatever else changes', async t => {
   const service = await startTrusting(t)
@@ -52,7 +49,7 @@ test('X2 an e-mail address and a subject may be UTF-8, too', async t => {
   assert.notEqual(claimsOf((await logIn(service, { ...ruth, [names.subject]: 'z-1' })).token).eid, eid)
 })
 
-onceTest(
+testOnOne(
   'X2 of several values the first is the name, each counts for groups, a backslash keeps a separator',
   async t => {
     const attribute = 'X-Shib-Affiliation'
@@ -79,7 +76,7 @@ onceTest(
   },
 )
 
-onceTest('X2 another separator is the one that is configured', async t => {
+testOnOne('X2 another separator is the one that is configured', async t => {
   const attribute = 'X-Forwarded-Groups'
   const groups = ['one', 'two', 'a;b'].map(value => ({ group: value, attribute, value }))
   const service = await startTrusting(t, { provider: { separator: ',', groups } })
@@ -87,7 +84,7 @@ onceTest('X2 another separator is the one that is configured', async t => {
   assert.deepEqual(await client.specialGroups(), ['a;b', 'one'])
 })
 
-onceTest('X2 an empty attribute is an absent one', async t => {
+testOnOne('X2 an empty attribute is an absent one', async t => {
   const service = await startTrusting(t)
   const { token } = await logIn(service, { ...ruth, [names.firstName]: '', [names.lastName]: ' ' })
   const eperson = await service.storage.people.eperson(claimsOf(token).eid)
@@ -95,7 +92,7 @@ onceTest('X2 an empty attribute is an absent one', async t => {
   assert.equal(eperson?.lastName, null)
 })
 
-onceTest('X2 without a subject nobody logs in', async t => {
+testOnOne('X2 without a subject nobody logs in', async t => {
   const service = await startTrusting(t)
   const { [names.subject]: _none, ...rest } = ruth
   for (const subject of [[], ['']] as const) {
@@ -104,7 +101,7 @@ onceTest('X2 without a subject nobody logs in', async t => {
   }
 })
 
-onceTest('X3 without an e-mail address nobody is created', async t => {
+testOnOne('X3 without an e-mail address nobody is created', async t => {
   const service = await startTrusting(t)
   for (const email of ['', 'no address', '@example.edu', 'ruth@']) {
     const answer = await send(service, trusted({ ...ruth, [names.email]: email }))

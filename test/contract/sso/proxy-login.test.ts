@@ -25,11 +25,8 @@ import {
   withProxy,
 } from '../../support/providers/proxy-flow.ts'
 import { startReverseProxy } from '../../support/providers/reverse-proxy.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOnOne } from '../../support/service/engines.ts'
 import { baseUrl, passwordOf, startService, temporaryFolder } from '../../support/service/service.ts'
-
-/** Declares a test that doesn't depend on the engine. */
-const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 test('X1 X2 the attributes that the proxy sends log in: start, its login form, back, trade', async t => {
   const front = await startReverseProxy(t, { users: { ruth }, secret })
@@ -77,7 +74,7 @@ test('T4 a logout between the return and the trade ends what was established', a
   assert.equal(await first.isLoggedIn(), false)
 })
 
-onceTest('X1 without attributes a browser is sent to loginUrl, once', async t => {
+testOnOne('X1 without attributes a browser is sent to loginUrl, once', async t => {
   const login = 'https://sp.example.edu/Shibboleth.sso/Login'
   const service = await startTrusting(t, { provider: { loginUrl: `${login}?target={target}` } })
   const begun = await send(service, [[secret.header, secret.value]])
@@ -97,7 +94,7 @@ onceTest('X1 without attributes a browser is sent to loginUrl, once', async t =>
   assert.match(cookieOf(await send(service, [...trusted(), cookies], back)), tradeCookie)
 })
 
-onceTest('X2 redirectUrl must be of an allowed origin, else nothing is established', async t => {
+testOnOne('X2 redirectUrl must be of an allowed origin, else nothing is established', async t => {
   const loginUrl = 'https://sp.example.edu/login?target={target}'
   const service = await startTrusting(t, { provider: { loginUrl } })
   for (const url of [
@@ -127,7 +124,7 @@ onceTest('X2 redirectUrl must be of an allowed origin, else nothing is establish
     }
 })
 
-onceTest(
+testOnOne(
   'X2 redirectUrl may be any page of an allowed origin or of the service itself, and may be left out',
   async t => {
     const service = await startTrusting(t)
@@ -149,7 +146,7 @@ onceTest(
   },
 )
 
-onceTest('X2 the address that is configured is where a browser goes that named none', async t => {
+testOnOne('X2 the address that is configured is where a browser goes that named none', async t => {
   const path = join(temporaryFolder(t), 'carrel.json')
   const defaultRedirectUrl = 'https://other.example.edu/home'
   writeFileSync(path, JSON.stringify({ singleSignOn: { defaultRedirectUrl, providers: [provider] } }))
@@ -165,7 +162,7 @@ onceTest('X2 the address that is configured is where a browser goes that named n
   )
 })
 
-onceTest('X2 a scheme that is not among the methods is switched off', async t => {
+testOnOne('X2 a scheme that is not among the methods is switched off', async t => {
   const path = join(temporaryFolder(t), 'carrel.json')
   const env = { ...withProxy(t), CARREL_CONFIG: path }
   writeFileSync(path, JSON.stringify({ singleSignOn: { methods: ['password'], providers: [provider] } }))
@@ -175,7 +172,7 @@ onceTest('X2 a scheme that is not among the methods is switched off', async t =>
   await assertRefused(service, await send(service, trusted()), 404, 'not-found')
 })
 
-onceTest('X2 the password is switched off where it is not among the methods', async t => {
+testOnOne('X2 the password is switched off where it is not among the methods', async t => {
   const path = join(temporaryFolder(t), 'carrel.json')
   const env = { ...withProxy(t), CARREL_CONFIG: path }
   writeFileSync(path, JSON.stringify({ singleSignOn: { methods: ['shibboleth'], providers: [provider] } }))
@@ -187,7 +184,7 @@ onceTest('X2 the password is switched off where it is not among the methods', as
   assert.equal(answer.headers.get('www-authenticate'), `shibboleth realm="Carrel", location="${location}"`)
 })
 
-onceTest(
+testOnOne(
   'X2 the cookie is for browsers only, short-lived, and bound to the host where that is possible',
   async t => {
     for (const [address, name, protection] of [
@@ -247,7 +244,7 @@ test('X1 logoutUrl is where single logout leads, and comes back', async t => {
   assert.equal(done.location, `${ui}/`)
 })
 
-onceTest('X1 a proxy without logoutUrl has no single logout', async t => {
+testOnOne('X1 a proxy without logoutUrl has no single logout', async t => {
   const client = await logIn(await startTrusting(t))
   const answer = await client.post('/api/authn/logout')
   assert.equal(answer.status, 204)

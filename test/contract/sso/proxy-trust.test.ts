@@ -18,14 +18,11 @@ import {
   withProxy,
 } from '../../support/providers/proxy-flow.ts'
 import { startReverseProxy } from '../../support/providers/reverse-proxy.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOnOne } from '../../support/service/engines.ts'
 import { serve } from '../../support/service/process.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
 
-/** Declares a test that doesn't depend on the engine. */
-const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
-
-onceTest('X2 attributes count from the configured addresses only', async t => {
+testOnOne('X2 attributes count from the configured addresses only', async t => {
   const near = await startTrusting(t)
   await assertRefused(near, await send(near, trusted(), { from: '127.0.0.2' }))
   cookieOf(await send(near, trusted()))
@@ -56,7 +53,7 @@ const wrongSecrets: readonly (readonly [what: string, ...headers: Header[]])[] =
   ['it and a wrong one in one line', [secret.header, `${secret.value}, wrong`]],
 ]
 
-onceTest('X2 attributes count with the shared secret only, sent once', async t => {
+testOnOne('X2 attributes count with the shared secret only, sent once', async t => {
   const service = await startTrusting(t)
   for (const [what, ...headers] of wrongSecrets) {
     const answer = await send(service, [...headers, ...Object.entries(ruth)])
@@ -65,13 +62,13 @@ onceTest('X2 attributes count with the shared secret only, sent once', async t =
   cookieOf(await send(service, trusted()))
 })
 
-onceTest('X2 the header of the secret is known in any case', async t => {
+testOnOne('X2 the header of the secret is known in any case', async t => {
   const service = await startTrusting(t, { provider: { secretHeader: 'x-PROXY-secret' } })
   const attributes = Object.entries(ruth).map(([name, value]): Header => [name.toUpperCase(), value])
   cookieOf(await send(service, [['X-pROXY-sECRET', secret.value], ...attributes]))
 })
 
-onceTest('X2 a client can not pretend to be the proxy by X-Forwarded-For', async t => {
+testOnOne('X2 a client can not pretend to be the proxy by X-Forwarded-For', async t => {
   const proxies = [{}, { CARREL_TRUSTED_PROXIES: '127.0.0.1' }, { CARREL_TRUSTED_PROXIES: '127.0.0.0/8' }]
   for (const env of proxies) {
     const service = await startTrusting(t, { provider: { addresses: ['127.0.0.2'] }, env })
@@ -84,7 +81,7 @@ onceTest('X2 a client can not pretend to be the proxy by X-Forwarded-For', async
   }
 })
 
-onceTest(
+testOnOne(
   'X3 a proxy that does not take away what clients say about themselves: without its secret that is nothing',
   async t => {
     const mallory = { [names.subject]: 'r-1', [names.email]: 'mallory@example.edu' }
@@ -102,7 +99,7 @@ onceTest(
   },
 )
 
-onceTest('X3 a proxy that adds to what clients say: what is there twice is refused', async t => {
+testOnOne('X3 a proxy that adds to what clients say: what is there twice is refused', async t => {
   const front = await startReverseProxy(t, { users: { ruth }, secret, strips: false })
   const service = await startTrusting(t)
   front.forwardTo(service.address)
@@ -118,7 +115,7 @@ onceTest('X3 a proxy that adds to what clients say: what is there twice is refus
   cookieOf(await send(front, [session]))
 })
 
-onceTest('X2 an attribute that is there twice is refused, the same value too', async t => {
+testOnOne('X2 an attribute that is there twice is refused, the same value too', async t => {
   const service = await startTrusting(t, {
     provider: { groups: [{ group: 'Staff', attribute: 'X-Shib-Affiliation', value: 'staff' }] },
   })
@@ -169,7 +166,7 @@ test('X3 the same headers at any other place change nothing', async t => {
   )
 })
 
-onceTest('D3 a secret of less than 16 characters, or none, stops the start with what is wrong', async t => {
+testOnOne('D3 a secret of less than 16 characters, or none, stops the start with what is wrong', async t => {
   for (const value of ['', 'x', 'fifteen chars !']) {
     const env = withProxy(t, { env: { PROXY_SECRET: value } })
     const folder = temporaryFolder(t)
@@ -187,7 +184,7 @@ onceTest('D3 a secret of less than 16 characters, or none, stops the start with 
   cookieOf(await send(await startTrusting(t, { provider: { secret: { file: short } } }), trusted()))
 })
 
-onceTest('D3 a proxy that is wrong in the file stops the start with the place', async t => {
+testOnOne('D3 a proxy that is wrong in the file stops the start with the place', async t => {
   for (const [more, expected] of [
     [{ addresses: [] }, /providers\[0\]\.addresses/],
     [{ addresses: ['proxy.example.edu'] }, /providers\[0\]\.addresses: proxy\.example\.edu/],
@@ -213,7 +210,7 @@ onceTest('D3 a proxy that is wrong in the file stops the start with the place', 
     })
 })
 
-onceTest('E2 what one trusted proxy sends is no false alarm about another', async t => {
+testOnOne('E2 what one trusted proxy sends is no false alarm about another', async t => {
   const path = join(temporaryFolder(t), 'carrel.json')
   const other = { ...provider, id: 'other', addresses: ['192.0.2.1'] }
   writeFileSync(path, JSON.stringify({ singleSignOn: { providers: [provider, other] } }))
@@ -240,7 +237,7 @@ interface Line {
   readonly why?: string
 }
 
-onceTest(
+testOnOne(
   'E2 X3 the log tells the operator of attributes that were not believed, and never a value',
   async t => {
     const dataFolder = temporaryFolder(t)

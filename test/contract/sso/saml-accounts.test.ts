@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { test as nodeTest } from 'node:test'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
@@ -13,7 +12,7 @@ import {
   person,
   startSamlProvider,
 } from '../../support/providers/saml-provider.ts'
-import { test } from '../../support/service/engines.ts'
+import { test, testWithoutStore } from '../../support/service/engines.ts'
 import { startService } from '../../support/service/service.ts'
 
 test('X3 the subject is NameID, the rest are attributes by their usual names', async t => {
@@ -39,7 +38,7 @@ test('X3 the subject is NameID, the rest are attributes by their usual names', a
   )
 })
 
-void nodeTest('X3 the operator says which attributes are taken for what', async t => {
+void testWithoutStore('X3 the operator says which attributes are taken for what', async t => {
   const { service, provider } = await startWithProvider(t, {
     settings: {
       attributes: { subject: 'uid', email: 'mail', firstName: 'given', lastName: 'family' },

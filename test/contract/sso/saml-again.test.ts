@@ -24,14 +24,9 @@ import {
 import { classes, inflated, type Message, responseXml } from '../../support/providers/saml-forge.ts'
 import { logIn } from '../../support/providers/saml-login.ts'
 import { person, type SamlProvider } from '../../support/providers/saml-provider.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOn, testOnOne } from '../../support/service/engines.ts'
 import type { Service } from '../../support/service/service.ts'
 
-/**
- * Declares a test that doesn't depend on the engine. The tests are about the age of a sign-on, and about
- * logins after a session (docs/decisions/0032).
- */
-const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 const ada = person('ada-id', 'ada@example.org')
 
 interface World {
@@ -132,7 +127,7 @@ test('X6 who is no longer signed in at a SAML provider is asked once, and never 
   assert.equal((await visitor.trade()).status, 200)
 })
 
-onOne('X6 after a logout here a SAML provider is asked as usual', async t => {
+testOnOne('X6 after a logout here a SAML provider is asked as usual', async t => {
   const world = await start(t)
   const { visitor, token } = await logIn(world.service, world.provider, 'ada')
   const headers = { authorization: `Bearer ${token}` }
@@ -140,7 +135,7 @@ onOne('X6 after a logout here a SAML provider is asked as usual', async t => {
   assert.deepEqual((await again(world, visitor)).asked, [usual])
 })
 
-onOne('X8 who signed in at a SAML provider too long ago signs in again', async t => {
+testOnOne('X8 who signed in at a SAML provider too long ago signs in again', async t => {
   const began = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now: began })
   const world = await start(t, { maxAge: 600 })
@@ -160,7 +155,7 @@ onOne('X8 who signed in at a SAML provider too long ago signs in again', async t
 const answerWith = async (one: PendingLogin, changes: Partial<Message>) =>
   send(one, base64(response(one, changes)))
 
-onOne('X8 a SAML provider that does not say when, or says an impossible time, is refused', async t => {
+testOnOne('X8 a SAML provider that does not say when, or says an impossible time, is refused', async t => {
   const { service, provider } = await start(t, { maxAge: 600 })
   for (const authnInstant of [null, '', 'yesterday', 3_600]) {
     const one = await begin(service, provider)
@@ -170,7 +165,7 @@ onOne('X8 a SAML provider that does not say when, or says an impossible time, is
   await assertAccepted(one, await answerWith(one, { authnInstant: -500 }))
 })
 
-onOne('X8 a SAML provider that ignores ForceAuthn is asked once, and then refused', async t => {
+testOnOne('X8 a SAML provider that ignores ForceAuthn is asked once, and then refused', async t => {
   const { service, provider } = await start(t, { maxAge: 600 })
   const one = await begin(service, provider)
   const next = locationOf(await answerWith(one, { authnInstant: -3_600 }))
@@ -186,7 +181,7 @@ onOne('X8 a SAML provider that ignores ForceAuthn is asked once, and then refuse
   await assertRefused(second, await answerWith(second, { authnInstant: -3_600 }))
 })
 
-onOne('X8 a class of AuthnContext is requested, and the answer has to have one of them', async t => {
+testOnOne('X8 a class of AuthnContext is requested, and the answer has to have one of them', async t => {
   const wanted = [`${classes}Password`, 'https://refeds.org/profile/mfa']
   const { service, provider } = await start(t, { authnContext: wanted })
   const { answer } = await startSignOn(service)
@@ -207,13 +202,13 @@ onOne('X8 a class of AuthnContext is requested, and the answer has to have one o
   }
 })
 
-onOne('X8 nothing is requested where nothing is required', async t => {
+testOnOne('X8 nothing is requested where nothing is required', async t => {
   const { service } = await start(t)
   const xml = requestIn(locationOf((await startSignOn(service)).answer))
   assert.doesNotMatch(xml, /RequestedAuthnContext|ForceAuthn="true"|IsPassive="true"/)
 })
 
-onOne(
+testOnOne(
   'X6 an answer without a sign-on leads on only from a silent attempt, and only of this provider',
   async t => {
     const { service, provider } = await start(t)

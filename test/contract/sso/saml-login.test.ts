@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { test as nodeTest } from 'node:test'
 import { SPMetadata } from 'samlify'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
@@ -21,7 +20,7 @@ import {
 import { inflated } from '../../support/providers/saml-forge.ts'
 import { clientWith, email, logIn } from '../../support/providers/saml-login.ts'
 import { nameIdFormats, person, startSamlProvider } from '../../support/providers/saml-provider.ts'
-import { test } from '../../support/service/engines.ts'
+import { test, testWithoutStore } from '../../support/service/engines.ts'
 import { baseUrl, type Service, startService } from '../../support/service/service.ts'
 
 const scheme = '/api/authn/shibboleth'
@@ -59,7 +58,7 @@ test('X1 X2 a login by SAML ends at redirectUrl with a cookie, which a POST logi
   await assertProblem(await visitor.trade(), 401, 'login-failed')
 })
 
-void nodeTest(
+void testWithoutStore(
   'X2 providers that sign the assertion, the response or both, and ones that encrypt',
   async t => {
     const kinds = {
@@ -88,7 +87,7 @@ void nodeTest(
   },
 )
 
-void nodeTest('X1 L4 the way to the provider is in WWW-Authenticate', async t => {
+void testWithoutStore('X1 L4 the way to the provider is in WWW-Authenticate', async t => {
   const { service } = await startWithProvider(t)
   const answer = await service.client().get('/api/authn/status')
   assert.equal(
@@ -97,31 +96,34 @@ void nodeTest('X1 L4 the way to the provider is in WWW-Authenticate', async t =>
   )
 })
 
-void nodeTest('X1 the start sends the browser to the provider, and stores nothing but a cookie', async t => {
-  const { service, provider } = await startWithProvider(t)
-  const { visitor, answer } = await startSignOn(service)
-  const location = locationOf(answer)
-  assert.equal(location.origin + location.pathname, `${provider.address}/sso`)
-  const state = location.searchParams.get('RelayState') ?? ''
-  assert.match(state, /^[\w-]{22,80}$/, 'the relay state is short and tells nothing (SAML bindings §3.4.3)')
-  const cookie = cookieOf(answer, stateCookie)
-  assert.ok(cookie)
-  assert.equal(cookie.name, `CARREL-SSO-${state.slice(0, 8)}`)
-  assert.ok(cookie.attributes.has('httponly'))
-  assert.equal(cookie.attributes.get('path'), '/')
-  assert.equal(cookie.attributes.get('max-age'), '900')
-  assert.equal(cookie.attributes.get('samesite'), 'Lax')
-  assert.match(answer.headers.get('cache-control') ?? '', /no-store/)
+void testWithoutStore(
+  'X1 the start sends the browser to the provider, and stores nothing but a cookie',
+  async t => {
+    const { service, provider } = await startWithProvider(t)
+    const { visitor, answer } = await startSignOn(service)
+    const location = locationOf(answer)
+    assert.equal(location.origin + location.pathname, `${provider.address}/sso`)
+    const state = location.searchParams.get('RelayState') ?? ''
+    assert.match(state, /^[\w-]{22,80}$/, 'the relay state is short and tells nothing (SAML bindings §3.4.3)')
+    const cookie = cookieOf(answer, stateCookie)
+    assert.ok(cookie)
+    assert.equal(cookie.name, `CARREL-SSO-${state.slice(0, 8)}`)
+    assert.ok(cookie.attributes.has('httponly'))
+    assert.equal(cookie.attributes.get('path'), '/')
+    assert.equal(cookie.attributes.get('max-age'), '900')
+    assert.equal(cookie.attributes.get('samesite'), 'Lax')
+    assert.match(answer.headers.get('cache-control') ?? '', /no-store/)
 
-  const request = inflated(location.searchParams.get('SAMLRequest') ?? '')
-  assert.match(request, new RegExp(`Destination="${provider.address}/sso"`))
-  assert.match(request, new RegExp(`AssertionConsumerServiceURL="${baseUrl}/api/authn/sso/saml/acs"`))
-  const again = await startSignOn(service, { visitor })
-  assert.equal(again.answer.status, 303)
-  assert.equal(visitor.signOnCookies().length, 2, 'two attempts in two tabs live side by side')
-})
+    const request = inflated(location.searchParams.get('SAMLRequest') ?? '')
+    assert.match(request, new RegExp(`Destination="${provider.address}/sso"`))
+    assert.match(request, new RegExp(`AssertionConsumerServiceURL="${baseUrl}/api/authn/sso/saml/acs"`))
+    const again = await startSignOn(service, { visitor })
+    assert.equal(again.answer.status, 303)
+    assert.equal(visitor.signOnCookies().length, 2, 'two attempts in two tabs live side by side')
+  },
+)
 
-void nodeTest('X1 two attempts of one browser end each at its own address', async t => {
+void testWithoutStore('X1 two attempts of one browser end each at its own address', async t => {
   const { service, provider } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   const visitor = new Visitor(service)
@@ -130,7 +132,7 @@ void nodeTest('X1 two attempts of one browser end each at its own address', asyn
   assert.equal(locationOf(answer).href, `${pages}/second`)
 })
 
-void nodeTest('X1 redirectUrl may be left out, or be a page of the service itself', async t => {
+void testWithoutStore('X1 redirectUrl may be left out, or be a page of the service itself', async t => {
   const { service, provider } = await startWithProvider(t, {
     further: { CARREL_ALLOWED_ORIGINS: ['https://other.example.edu', pages] },
   })
@@ -141,7 +143,7 @@ void nodeTest('X1 redirectUrl may be left out, or be a page of the service itsel
   assert.equal(locationOf(answer).href, `${baseUrl}/page?a=1&b=%20#c`)
 })
 
-void nodeTest('X1 redirectUrl is taken as DSpace’s user interface sends it, not encoded', async t => {
+void testWithoutStore('X1 redirectUrl is taken as DSpace’s user interface sends it, not encoded', async t => {
   const { service, provider } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   const page = `${pages}/search?query=maps&f.author=Byron,equals&spc.page=1`
@@ -151,7 +153,7 @@ void nodeTest('X1 redirectUrl is taken as DSpace’s user interface sends it, no
   assert.equal(locationOf(answer).href, page)
 })
 
-void nodeTest('X2 a person who is refused is told where to begin again', async t => {
+void testWithoutStore('X2 a person who is refused is told where to begin again', async t => {
   const { service, provider } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   const redirectUrl = `${pages}/search?query=maps&page=2#top`
@@ -165,7 +167,7 @@ void nodeTest('X2 a person who is refused is told where to begin again', async t
   assert.equal(locationOf(again.answer).href, redirectUrl)
 })
 
-void nodeTest(
+void testWithoutStore(
   'X2 over https the cookies are secure, bound to the host and sent from other sites',
   async t => {
     const { service, provider } = await startWithProvider(t, {
@@ -187,7 +189,7 @@ void nodeTest(
   },
 )
 
-void nodeTest('X2 of several providers the client names one, or chooses on a page', async t => {
+void testWithoutStore('X2 of several providers the client names one, or chooses on a page', async t => {
   const providers = [
     { id: 'uni', provider: await startSamlProvider(t) },
     { id: 'museum', provider: await startSamlProvider(t, { name: 'museum' }) },
@@ -248,7 +250,7 @@ test('X2 the same subject of two providers is two epersons', async t => {
   assert.notEqual(eids[0], eids[1])
 })
 
-void nodeTest(
+void testWithoutStore(
   'X2 without a key of its own the service signs nothing, and logs people in and out all the same',
   async t => {
     const { service, provider } = await startWithProvider(t, { saml: {} })
@@ -272,7 +274,7 @@ void nodeTest(
   },
 )
 
-void nodeTest('X2 the request is signed, and the provider refuses one that was changed', async t => {
+void testWithoutStore('X2 the request is signed, and the provider refuses one that was changed', async t => {
   const { service, provider } = await startWithProvider(t, { provider: { wantsSignedRequests: true } })
   provider.users.set('ada', person('ada-1', email))
   await logIn(service, provider, 'ada')
@@ -286,7 +288,7 @@ void nodeTest('X2 the request is signed, and the provider refuses one that was c
   assert.equal((await visitor.get(location)).status, 400)
 })
 
-void nodeTest('X2 the format of NameID is asked for where the operator says so', async t => {
+void testWithoutStore('X2 the format of NameID is asked for where the operator says so', async t => {
   const { service, provider } = await startWithProvider(t, {
     settings: { nameIdFormat: nameIdFormats.persistent },
   })
@@ -301,7 +303,7 @@ void nodeTest('X2 the format of NameID is asked for where the operator says so',
   assert.equal(await asked(await startService(t, { env })), undefined)
 })
 
-void nodeTest('E1 X2 a browser that is refused sees a page, other clients a problem', async t => {
+void testWithoutStore('E1 X2 a browser that is refused sees a page, other clients a problem', async t => {
   const { service, provider } = await startWithProvider(t, { settings: { create: false } })
   provider.users.set('ada', person('<i>ada</i>', email))
   const { visitor, form } = await signIn(service, provider, 'ada')

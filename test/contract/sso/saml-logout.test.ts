@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { test as nodeTest } from 'node:test'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { cookieOf } from '../../support/clients/cookie-jar.ts'
 import { claimsOf } from '../../support/clients/jwt.ts'
@@ -17,7 +16,7 @@ import { inflated } from '../../support/providers/saml-forge.ts'
 import { administratorOf, clientWith, email, logIn } from '../../support/providers/saml-login.ts'
 import { logoutAnswerOf } from '../../support/providers/saml-logout-answers.ts'
 import { person, startSamlProvider } from '../../support/providers/saml-provider.ts'
-import { test } from '../../support/service/engines.ts'
+import { test, testWithoutStore } from '../../support/service/engines.ts'
 import { baseUrl, startService } from '../../support/service/service.ts'
 
 test('O1 X2 logout says where the provider’s own logout is, and a browser that goes there ends that, too', async t => {
@@ -56,7 +55,7 @@ test('O1 X2 logout says where the provider’s own logout is, and a browser that
   }
 })
 
-void nodeTest(
+void testWithoutStore(
   'O1 with a logout page the answer is 302 to it, and the provider’s logout is offered all the same',
   async t => {
     const page = `${baseUrl}/api/authn/sso/logout`
@@ -71,7 +70,7 @@ void nodeTest(
   },
 )
 
-void nodeTest(
+void testWithoutStore(
   'O1 X2 logout offers nothing more where the session has no provider, or the provider no logout',
   async t => {
     const { service, provider } = await startWithProvider(t, { provider: { hasLogout: false } })
@@ -128,7 +127,7 @@ test('O1 X2 the provider’s request, by redirect or by POST, ends every token o
   }
 })
 
-void nodeTest(
+void testWithoutStore(
   'X4 the provider’s request for someone without a session ends nothing, and is answered with an error',
   async t => {
     const { service, provider } = await startWithProvider(t)
@@ -144,7 +143,7 @@ void nodeTest(
   },
 )
 
-void nodeTest('O1 X2 a provider that is configured twice ends the sessions of both', async t => {
+void testWithoutStore('O1 X2 a provider that is configured twice ends the sessions of both', async t => {
   const provider = await startSamlProvider(t)
   const service = await startService(t, withSaml(t, [{ provider }, { id: 'again', provider }]))
   await introduce(service, provider)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { test as nodeTest } from 'node:test'
 import { SPMetadata } from 'samlify'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bodyOf, identity } from '../../support/providers/certificates.ts'
@@ -15,10 +14,11 @@ import {
 } from '../../support/providers/saml-flow.ts'
 import { email, logIn } from '../../support/providers/saml-login.ts'
 import { person, startSamlProvider } from '../../support/providers/saml-provider.ts'
+import { testWithoutStore } from '../../support/service/engines.ts'
 import { baseUrl, startService } from '../../support/service/service.ts'
 import { until } from '../../support/service/waiting.ts'
 
-void nodeTest('X2 the metadata tell a provider what it needs', async t => {
+void testWithoutStore('X2 the metadata tell a provider what it needs', async t => {
   const { service } = await startWithProvider(t)
   const visitor = new Visitor(service)
   const answer = await visitor.get(visitor.url('/api/authn/sso/saml/metadata'))
@@ -37,7 +37,7 @@ void nodeTest('X2 the metadata tell a provider what it needs', async t => {
   assert.equal(await again.text(), xml)
 })
 
-void nodeTest('X2 the operator can choose the entity id', async t => {
+void testWithoutStore('X2 the operator can choose the entity id', async t => {
   const entityId = 'https://repo.example.edu/entity'
   const provider = await startSamlProvider(t)
   provider.users.set('ada', person('ada-1', email))
@@ -46,7 +46,7 @@ void nodeTest('X2 the operator can choose the entity id', async t => {
   await logIn(service, provider, 'ada')
 })
 
-void nodeTest('X2 a provider changes its key by its metadata, without a restart', async t => {
+void testWithoutStore('X2 a provider changes its key by its metadata, without a restart', async t => {
   const { service, provider, metadataFile } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   await logIn(service, provider, 'ada')
@@ -65,7 +65,7 @@ void nodeTest('X2 a provider changes its key by its metadata, without a restart'
   assert.equal(await statusNow(), 303)
 })
 
-void nodeTest('X2 X5 metadata that can’t be read leave the last good ones in force', async t => {
+void testWithoutStore('X2 X5 metadata that can’t be read leave the last good ones in force', async t => {
   const { service, provider, metadataFile } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   await logIn(service, provider, 'ada')
@@ -75,7 +75,7 @@ void nodeTest('X2 X5 metadata that can’t be read leave the last good ones in f
   }
 })
 
-void nodeTest('X2 a provider whose metadata have expired is not available', async t => {
+void testWithoutStore('X2 a provider whose metadata have expired is not available', async t => {
   const { service, provider, metadataFile } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   const until_ = (milliseconds: number) =>
@@ -94,7 +94,7 @@ void nodeTest('X2 a provider whose metadata have expired is not available', asyn
   await until('a provider that is available', statusNow, status => status === 303)
 })
 
-void nodeTest('X2 of metadata of many providers the operator names one', async t => {
+void testWithoutStore('X2 of metadata of many providers the operator names one', async t => {
   const provider = await startSamlProvider(t)
   const other = await startSamlProvider(t, { name: 'other' })
   provider.users.set('ada', person('ada-1', email))

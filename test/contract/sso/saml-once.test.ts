@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { test as nodeTest } from 'node:test'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
 import { cookieOf, tradeCookie, tradeCookieOf } from '../../support/clients/cookie-jar.ts'
@@ -34,7 +33,7 @@ import {
 } from '../../support/providers/saml-forge.ts'
 import { logoutAnswerOf } from '../../support/providers/saml-logout-answers.ts'
 import { person, startSamlProvider } from '../../support/providers/saml-provider.ts'
-import { test, testOn } from '../../support/service/engines.ts'
+import { test, testOn, testWithoutStore } from '../../support/service/engines.ts'
 import { startNodes } from '../../support/service/nodes.ts'
 import { serve } from '../../support/service/process.ts'
 import { baseUrl, temporaryFolder } from '../../support/service/service.ts'
@@ -168,7 +167,7 @@ testOn(
   },
 )
 
-void nodeTest('E2 X2 nothing of a sign-on is in the output of the process', async t => {
+void testWithoutStore('E2 X2 nothing of a sign-on is in the output of the process', async t => {
   const provider = await startSamlProvider(t)
   const nameId = `name-${newId()}`
   provider.users.set('ada', person(nameId, 'ada@example.org'))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test as nodeTest, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { SPMetadata } from 'samlify'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { cookieOf, ticketIn, tradeCookie, tradeCookieOf } from '../../support/clients/cookie-jar.ts'
@@ -45,6 +45,7 @@ import {
 import { assertNotLoggedOut } from '../../support/providers/saml-logout-answers.ts'
 import { startSamlProvider } from '../../support/providers/saml-provider.ts'
 import { isLong } from '../../support/scale.ts'
+import { testWithoutStore } from '../../support/service/engines.ts'
 import { baseUrl, type Service, startService } from '../../support/service/service.ts'
 
 const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
@@ -69,7 +70,7 @@ async function startLab(t: TestContext) {
   return { service, uni, other, certificate }
 }
 
-void nodeTest('X2 messages that no honest and careful provider sends', async t => {
+void testWithoutStore('X2 messages that no honest and careful provider sends', async t => {
   const { service, uni, other, certificate } = await startLab(t)
 
   /** Asserts a refusal, and that no eperson was created. */

@@ -52,6 +52,9 @@ function declare(engine: Engine, name: string, work: Work): void {
   })
 }
 
+/** Declares a test that opens no store, in a file whose others do. */
+export const testWithoutStore = nodeTest
+
 /** Returns the engine of a test declared with the functions above. */
 export const engineIn = (t: TestContext): Engine => engineOf.get(t) ?? 'sqlite'
 
