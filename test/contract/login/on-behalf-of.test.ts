@@ -245,6 +245,18 @@ test('B3 a short-lived token made on behalf of someone is of that eperson', asyn
   )
 })
 
+test('B2 a short-lived token that acts as an eperson ends when the eperson becomes an administrator', async t => {
+  const { service, ruth, admin } = await startWithBoth(t)
+  const accepted = async (short: string) =>
+    (await service.client().status(`/api/authn/status?authentication-token=${short}`)).authenticated
+  const made = await admin.withShortLived(async short => {
+    assert.equal(await accepted(short), true)
+    return short
+  }, as(ruth.uuid))
+  await service.storage.people.join('Administrator', ruthEmail, commandEvent('group.join'))
+  assert.equal(await accepted(made), false)
+})
+
 test('B3 an administrator may act by a short-lived token of its own', async t => {
   const { service, ruth, admin } = await startWithBoth(t)
   await admin.withShortLived(async short => {

@@ -18,7 +18,7 @@ import {
   trade,
 } from '../../support/providers/openid-flow.ts'
 import { providerPasswordOf } from '../../support/providers/openid-provider.ts'
-import { test, testOnOne } from '../../support/service/engines.ts'
+import { test, testOn, testOnOne } from '../../support/service/engines.ts'
 import { startService } from '../../support/service/service.ts'
 
 /** Providers for requirements on the age and the method of a sign-on (docs/decisions/0032). */
@@ -71,7 +71,7 @@ testOnOne('X8 X6 a silent attempt has to be recent, too', async t => {
   assert.match(page.text, /name="password"/)
 })
 
-testOnOne('X8 a provider that says no age, or another one than it can be, is refused', async t => {
+testOn('sqlite', 'X8 a provider that says no age, or another one than it can be, is refused', async t => {
   const lies = {
     good: idTokenWith({ auth_time: now() - 30 }),
     missing: idTokenWith({ auth_time: undefined }),
