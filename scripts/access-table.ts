@@ -1,19 +1,27 @@
 import type { Access } from '../src/http/access.ts'
 import type { OpenApi } from '../src/openapi/document.ts'
 
-/** Generates the table of `docs/reference/access.md` from what the routes state, which is in the OpenAPI document. */
+/**
+ * Generates the table of `docs/reference/access.md` from what the routes state, which is in the OpenAPI document.
+ * Routes that state the same share a row.
+ */
 export function accessTable(document: string): string {
   const { paths } = JSON.parse(document) as OpenApi
-  const rows = Object.entries(paths).flatMap(([path, operations]) =>
+  const stated = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
       // An entity's own operations state nothing: they are those of `{entity}`.
       .filter(([, operation]) => 'x-access' in operation)
-      .map(
-        ([method, { 'x-access': access }]) =>
-          `| \`${method.toUpperCase()} ${path}\` | ${cells(access).join(' | ')} |`,
-      ),
+      .map(([method, { 'x-access': access }]) => ({
+        route: `\`${method.toUpperCase()} ${path}\``,
+        who: whoOf(access),
+        row: cells(access).join(' | '),
+      })),
   )
-  return `| Route | Who | Access token | Short-lived token | On behalf | CSRF pair | Body |
+  const ofWho = [...Map.groupBy(stated, ({ who }) => who).values()]
+  const rows = ofWho
+    .flatMap(routes => [...Map.groupBy(routes, ({ row }) => row)])
+    .map(([row, routes]) => `| ${row} | ${routes.map(({ route }) => route).join(', ')} |`)
+  return `| Who | Access token | Short-lived token | On behalf | CSRF pair | Body | Routes |
 |---|---|---|---|---|---|---|
 ${rows.join('\n')}
 `
