@@ -1,10 +1,7 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { shownAddress } from '../support/clients/document.ts'
 import { type Followed, followDocument } from '../support/clients/followed.ts'
 import { startDemoService } from '../support/data/demo.ts'
-import { zipOf } from '../support/data/packed.ts'
 import { withSingleSignOn } from '../support/providers/openid-flow.ts'
 import { engines } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
@@ -115,16 +112,7 @@ async function startDemo(t: TestContext, engine: (typeof engines)[number]) {
     engine,
     env: { CARREL_BASE_URL: shownAddress, ...withSingleSignOn(t, { providers: [settings] }) },
   })
-  const folder = temporaryFolder(t, engine)
-  const manifest = 'identifier,dc.title,files\nzipped-1,A letter in an archive,one.txt\n'
-  writeFileSync(
-    join(folder, 'letters.zip'),
-    zipOf([
-      { name: 'manifest.csv', content: manifest },
-      { name: 'one.txt', content: 'Dear Ruth' },
-    ]),
-  )
-  return { service, folder }
+  return { service, folder: temporaryFolder(t, engine) }
 }
 
 for (const engine of engines)
