@@ -59,9 +59,10 @@ ${Object.entries(structuredSettings)
 # Who may use which route
 
 Each route states this beside its address, and one guard enforces it before a byte of the body is read
-([decision](../decisions/access.md#0067-access-of-routes)). Routes that state the same share a row. *Access token* is the part of the API that the token's scope must
-include; \`any\` needs no part, \`none\` takes no access token, and with \`anonymous\` it counts as none. The token of a login
-is accepted wherever tokens are read. Rights that a route names are looked up by the route itself.
+([decision](../decisions/access.md#0067-access-of-routes)). Routes that state the same share a row. *Access token* is the
+part of the API that the token's scope must include; \`any\` needs no part, \`none\` takes no access token, and with
+\`anonymous\` it counts as none. The token of a login is accepted wherever tokens are read. Rights that a route names are
+looked up by the route itself.
 
 ${accessTable(await openApi())}`,
   'decisions/README.md': () => `${note}
