@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../lib/errors.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 import type { EntityState } from '../model/snapshots.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
-import { type ChangeBatch, type FollowedChange, StateGone } from '../storage/followed-changes.ts'
+import { type ChangeBatch, type FollowedChange, StateGone } from '../storage/single-records.ts'
 
 /** Changes of records as they are sent (docs/decisions/0084). */
 export interface ChangeFeed {

@@ -12,9 +12,8 @@ import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
 import type { EntityState } from '../model/snapshots.ts'
 import type { Expose, ForeignKey, FoundTables, TableSearch } from './exposing.ts'
-import type { ChangeBatch } from './followed-changes.ts'
 import type { RevisedRecords } from './revised-records.ts'
-import type { FoundRecord, RecordEvent, Reliance } from './single-records.ts'
+import type { ChangeBatch, FoundRecord, RecordEvent, Reliance } from './single-records.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
 export interface Entities {

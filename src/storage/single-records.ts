@@ -1,5 +1,6 @@
 import { OperatorError } from '../lib/errors.ts'
 import type { Field } from '../model/entities.ts'
+import type { EntityState } from '../model/snapshots.ts'
 
 export interface FoundRecord {
   /** undefined: there is none. */
@@ -37,8 +38,36 @@ export interface RecordEvent {
   readonly changes: string | null
 }
 
+/** Changes of records, in their order. */
+export interface ChangeBatch {
+  readonly changes: readonly FollowedChange[]
+  /** The state after these changes; undefined amid the differences of two versions. */
+  readonly state?: EntityState
+}
+
+export interface FollowedChange {
+  readonly kind: 'added' | 'changed' | 'deleted'
+  /** The number of a change of a single record. */
+  readonly seq?: number
+  /** The values of the key fields, as a JSON array. */
+  readonly key: string
+  /** The record as JSON; null if it was deleted. */
+  readonly json: string | null
+}
+
+/** A change of a single record, as the store has it. */
+export interface FollowedRow {
+  readonly seq: number
+  readonly key_values: string
+  readonly json: string | null
+  readonly added: number
+}
+
 /** A rule names a group or an eperson that isn't there, or not any more. Nothing was done. */
 export class UnknownReader extends OperatorError {}
 
 /** The entity is no longer the one that a change was made for. */
 export class EntityChanged extends Error {}
+
+/** A state of an entity, or what has changed since, can't be read any more. */
+export class StateGone extends Error {}

@@ -4,7 +4,7 @@ import { type Members, parseWritten } from '../../lib/json.ts'
 import { keyValues, type RecordChange } from '../../model/record-changes.ts'
 import type { EntityState } from '../../model/snapshots.ts'
 import type { Entities, RecordEntity } from '../entities.ts'
-import { type ChangeBatch, type FollowedChange, type FollowedRow, StateGone } from '../followed-changes.ts'
+import { type ChangeBatch, type FollowedChange, type FollowedRow, StateGone } from '../single-records.ts'
 import { baseEntity, changesOf, lineOf, stateOf } from './changed-entities.ts'
 import { type Difference, differenceOf } from './version-difference.ts'
 

@@ -14,8 +14,7 @@ import { changedDescription, type DescriptionChange, descriptionOf } from '../..
 import type { EntityState } from '../../model/snapshots.ts'
 import { type ChangeRow, lineOf, versionParts } from '../columns/changed-entities.ts'
 import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
-import type { FollowedRow } from '../followed-changes.ts'
-import type { Reliance } from '../single-records.ts'
+import type { FollowedRow, Reliance } from '../single-records.ts'
 import { findEntity, isImported, lockList, putEntity } from './entity-rows.ts'
 import { requireReaders } from './entity-rules.ts'
 import {
