@@ -12,7 +12,6 @@ import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
 import type { EntityState } from '../model/snapshots.ts'
 import type { Expose, ForeignKey, FoundTables, TableSearch } from './exposing.ts'
-import type { RevisedRecords } from './revised-records.ts'
 import type { ChangeBatch, FoundRecord, RecordEvent, Reliance } from './single-records.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
@@ -246,6 +245,27 @@ export interface OpenVersion {
     signal: AbortSignal,
   ) => Promise<string>
   close(): Awaitable<void>
+}
+
+/** What a new version has otherwise than the one that it is made from. */
+export interface RevisedRecords {
+  readonly fields: readonly Field[]
+  /** Edits of the records, in the order of the key; each names one of `written`. */
+  readonly edits: readonly RecordEdit[]
+  readonly written: readonly WrittenRecord[]
+}
+
+export interface RecordEdit {
+  /** The number of the record, or of the one that it would come before. */
+  readonly at: number
+  readonly isThere: boolean
+  /** The index of the new record among those that are written; -1: it was deleted. */
+  readonly written: number
+}
+
+interface WrittenRecord {
+  readonly json: string | null
+  readonly record: Readonly<Record<string, unknown>> | null
 }
 
 /** A version that shares its other records with the one that it is made from. */

@@ -1,5 +1,5 @@
 import { sharedNumbers } from '../../lib/memory.ts'
-import type { RecordEdit } from '../revised-records.ts'
+import type { RecordEdit } from '../entities.ts'
 
 /**
  * A change at one place of a sequence, such as the records of a version or the values of a field: `written` is

@@ -1,5 +1,4 @@
-import type { RecordEntity } from '../entities.ts'
-import type { RevisedRecords } from '../revised-records.ts'
+import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, type Changed, changesOf } from './changed-entities.ts'
 import { type ColumnRef, indexOf, isDerived, nameOf } from './columns.ts'

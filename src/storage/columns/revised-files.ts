@@ -1,7 +1,6 @@
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { startThread } from '../../lib/threads/thread.ts'
-import type { RecordEntity } from '../entities.ts'
-import type { RevisedRecords } from '../revised-records.ts'
+import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { baseEntity } from './changed-entities.ts'
 import type { ChangedSource } from './changed-source.ts'
