@@ -6,8 +6,7 @@ import type { Field, FieldType } from '../../model/entities.ts'
 import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { highlight, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
-import { computedOf } from '../plans/computed.ts'
-import { memberAt } from '../plans/json-values.ts'
+import { computedOf, memberAt } from '../plans/json-values.ts'
 
 /** A column of rows that show one record each. */
 export type ScalarColumn = Column & { readonly value: Scalar }

@@ -1,11 +1,19 @@
 import { compileExpression } from '../../lib/expressions.ts'
+import { intervalOf } from '../../lib/intervals.ts'
 import { exactText, parseExact } from '../../lib/json.ts'
 import { matchedText, numberText } from '../../lib/json-text.ts'
+import { periodOf } from '../../lib/periods.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
-import { type Condition, type Constant, eachElement, type PathElement } from '../../model/plan.ts'
+import {
+  type Computed,
+  type Condition,
+  type Constant,
+  eachElement,
+  type PathElement,
+} from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 
-/** JSON values of records: their members, their equality, and conditions on them (Q20). */
+/** JSON values of records: their members, their equality, conditions on them (Q20), and what is computed of them. */
 
 const isNested = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && exactText(value) === undefined
@@ -172,3 +180,26 @@ function elementTest(element: PathElement): Test {
     (typeof value === 'string' || (element.indexes && numberText(value) !== undefined)) &&
     matches.test(matchedText(value))
 }
+
+/**
+ * Computes a value of another one (docs/decisions/0074).
+ * @param value not null, with exact numbers
+ * @returns its JSON; undefined if there is none
+ */
+export function computedOf(computed: Computed, value: unknown): string | undefined {
+  switch (computed.kind) {
+    case 'interval': {
+      const number = numberText(value)
+      return number === undefined ? undefined : intervalOf(number, computed.width)
+    }
+    case 'period': {
+      const start = typeof value === 'string' ? periodOf(value, computed.unit) : undefined
+      return start && JSON.stringify(start)
+    }
+    case 'length':
+      return Array.isArray(value) ? String(value.length) : undefined
+  }
+}
+
+/** True if no other value comes between two values of which the same is computed. */
+export const isGradual = ({ kind }: Computed): boolean => kind === 'interval' || kind === 'period'
