@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { areaOf, networkPrefix } from '../../lib/addresses.ts'
-import { administratorGroup, type Group, type Session } from '../../model/accounts.ts'
+import type { Group } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   maxProviderSessions,
@@ -9,11 +9,11 @@ import {
   type SessionColumns,
   toProviderSession,
 } from '../../model/identities.ts'
-import { type Begun, maxSessions, maxShift, type NewSession, readState } from '../../model/sessions.ts'
+import { type Begun, maxSessions, maxShift, type NewSession } from '../../model/sessions.ts'
 import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
 import type { Login, Refreshed } from '../sessions.ts'
 import { mine } from '../statements/group-tree.ts'
-import { type EpersonRow, epersonColumns, hasFactor, toEperson } from '../statements/people-rows.ts'
+import { type SessionRow, sessionColumns, toSession } from '../statements/people-rows.ts'
 import { storeTime } from '../statements/statements.ts'
 import type { Pool, Value } from './driver.ts'
 import { insertEvent, insertLoginEvent, type Named, named, replaceNul, runRecording } from './events.ts'
@@ -30,27 +30,11 @@ export const lookUpSessions = `SELECT s.store, s.entities, s.records, s.secrets,
   LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`
 
 /** The columns of a session. One statement reads them all, so they are from one snapshot. */
-export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp, ${hasFactor},
+export const wholeSession = `${sessionColumns},
   to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
     JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
 
-export type SessionRow = EpersonRow & {
-  session_key: Uint8Array
-  session_state: string | null
-  stamp: number
-  has_factor: number
-  groups: readonly Group[]
-}
-
-export const toSession = (row: SessionRow): Session => ({
-  eperson: toEperson(row),
-  administrator: row.groups.some(group => group.name === administratorGroup),
-  groups: row.groups,
-  hasFactor: row.has_factor === 1,
-  sessionKey: row.session_key,
-  ...readState(row.session_state, row.session_key),
-  stamp: row.stamp,
-})
+export type WholeSession = SessionRow & { readonly groups: readonly Group[] }
 
 /**
  * A login: it applies `set` to an enabled eperson if `where` holds, and begins a session. The row is locked,
@@ -62,7 +46,7 @@ const loginOf = (set: string, where: string, more = '') =>
      UPDATE eperson SET last_login = :time${set},
        last_begun = CASE WHEN last_begun > :begun::bigint + ${maxShift} THEN :begun::bigint
          ELSE greatest(last_begun + 1, :begun::bigint) END
-     WHERE uuid = :uuid AND ${where} AND enabled = 1 RETURNING ${sessionColumns}, last_begun
+     WHERE uuid = :uuid AND ${where} AND enabled = 1 RETURNING ${wholeSession}, last_begun
    ), noted AS (${insertLoginEvent}
    ), familiar AS (
      INSERT INTO familiar_network (eperson, network, at)
@@ -137,9 +121,11 @@ async function beginSession(
   const network = clientIp === null ? null : networkPrefix(clientIp)
   const more = { begun, expires, area: areaOf(clientIp), network, browser, ...values }
   const [row] = await pool.statement(db =>
-    runRecording<(SessionRow & { last_begun: number }) | { uuid: null }>(db, statement, event, more),
+    runRecording<(WholeSession & { last_begun: number }) | { uuid: null }>(db, statement, event, more),
   )
-  return !row || row.uuid === null ? undefined : { session: toSession(row), begun: row.last_begun }
+  return !row || row.uuid === null
+    ? undefined
+    : { session: toSession(row, row.groups), begun: row.last_begun }
 }
 
 const endSessions =

@@ -2,9 +2,10 @@ import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Session } from '../../model/accounts.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { HotSessions } from '../sessions.ts'
+import { toSession } from '../statements/people-rows.ts'
 import type { Connection, Pool } from './driver.ts'
 import { isStorable } from './events.ts'
-import { logout, lookUpSessions, recordLogin, type SessionRow, sessionColumns, toSession } from './hot.ts'
+import { logout, lookUpSessions, recordLogin, type WholeSession, wholeSession } from './hot.ts'
 import type { ServerWatch } from './servers.ts'
 import type { TimeRead } from './shared-state.ts'
 
@@ -202,13 +203,13 @@ export function postgresSessions({ pool, lookup, refresh }: SessionParts): HotSe
     if (stamp === undefined) return undefined
     const cached = sessions.get(uuid)
     if (cached?.stamp === stamp) return cached
-    const [row] = await pool.rows<SessionRow>(
-      `SELECT ${sessionColumns} FROM eperson WHERE uuid = $1 AND enabled = 1`,
+    const [row] = await pool.rows<WholeSession>(
+      `SELECT ${wholeSession} FROM eperson WHERE uuid = $1 AND enabled = 1`,
       uuid,
     )
     if (!row) return undefined
     if (sessions.size >= maxCachedSessions) sessions.clear()
-    const current = toSession(row)
+    const current = toSession(row, row.groups)
     sessions.set(uuid, current)
     return current
   }

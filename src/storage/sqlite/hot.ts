@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { areaOf, networkPrefix } from '../../lib/addresses.ts'
+import type { Group, Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
   maxProviderSessions,
@@ -11,11 +12,12 @@ import {
 import { type Begun, maxSessions, maxShift, type NewSession } from '../../model/sessions.ts'
 import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
 import type { Login } from '../sessions.ts'
+import { mine } from '../statements/group-tree.ts'
+import { type SessionRow, sessionColumns, toSession } from '../statements/people-rows.ts'
 import { now } from '../statements/statements.ts'
 import type { Database, Prepared } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { nextStamp } from './perform.ts'
-import { readSession } from './rows.ts'
 
 /** The changes on the path of requests. The single writer runs each inside its transaction. */
 
@@ -77,10 +79,10 @@ function sessionFrom(db: Database, uuid: string, begun: number): Begun | undefin
   return session && { session, begun }
 }
 
-/** @returns the time that is recorded as its beginning, which may differ from the given one */
 /** Named, so that a service that is still running goes on when a newer one adds a column. */
-const sessionColumns = 'eperson, begun, method, network, used, used_network, expires, session_key'
+const listedColumns = 'eperson, begun, method, network, used, used_network, expires, session_key'
 
+/** @returns the time that is recorded as its beginning, which may differ from the given one */
 function beginSession(
   db: Database,
   uuid: string,
@@ -100,7 +102,7 @@ function beginSession(
   if (!row) throw new Error('the eperson who logs in is gone')
   const area = areaOf(clientIp)
   db.run(
-    `INSERT OR REPLACE INTO session (${sessionColumns}, browser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO session (${listedColumns}, browser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     uuid,
     row.last_begun,
     method ?? '',
@@ -152,6 +154,17 @@ function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession 
   return last && toProviderSession(last)
 }
 
+/** The session of an enabled eperson. Readers and the writer share it. */
+export function readSession(db: Database, uuid: string): Session | undefined {
+  const row = db.get<SessionRow>(`SELECT ${sessionColumns} FROM eperson WHERE uuid = ? AND enabled = 1`, uuid)
+  if (!row) return undefined
+  const groups = db.all<Group & Record<string, unknown>>(
+    `${mine('?')} SELECT g.uuid, g.name FROM mine JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
+    uuid,
+  )
+  return toSession(row, groups)
+}
+
 /** Its arguments are few and plain, because they are copied to the writer. */
 function refreshSession(
   db: Database,
@@ -165,7 +178,7 @@ function refreshSession(
   if (touchOf(db).run(used, area, expires, event.eperson, begun) === 0) {
     // The session isn't listed: it may be older than the list. It isn't listed again after its end.
     const added = db.run(
-      `INSERT INTO session (${sessionColumns})
+      `INSERT INTO session (${listedColumns})
        SELECT uuid, ?, ?, NULL, ?, ?, ?, session_key FROM eperson WHERE uuid = ? AND stamp = ?`,
       begun,
       event.method ?? '',

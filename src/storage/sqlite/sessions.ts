@@ -1,7 +1,7 @@
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { HotSessions } from '../sessions.ts'
 import type { Database } from './driver.ts'
-import { readSession } from './rows.ts'
+import { readSession } from './hot.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 import type { Write } from './threads.ts'
 

@@ -10,10 +10,12 @@ import {
   nameKey,
   type Profile,
   readProfile,
+  type Session,
   type Standing,
 } from '../../model/accounts.ts'
 import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import { readReaders } from '../../model/readers.ts'
+import { readState } from '../../model/sessions.ts'
 import type { EpersonChange, GroupUse, NewGroup, NewPerson } from '../people.ts'
 import { type EntityRow, toEntity } from './entity-rows.ts'
 import { mine } from './group-tree.ts'
@@ -44,6 +46,26 @@ export const toEperson = (row: EpersonRow): Eperson => ({
   lastName: row.last_name,
   enabled: row.enabled === 1,
   profile: readProfile(row.profile),
+})
+
+/** The columns of a session besides its groups. */
+export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp, ${hasFactor}`
+
+export type SessionRow = EpersonRow & {
+  readonly session_key: Uint8Array
+  readonly session_state: string | null
+  readonly stamp: number
+  readonly has_factor: number
+}
+
+export const toSession = (row: SessionRow, groups: readonly Group[]): Session => ({
+  eperson: toEperson(row),
+  administrator: groups.some(group => group.name === administratorGroup),
+  groups,
+  hasFactor: row.has_factor === 1,
+  sessionKey: row.session_key,
+  ...readState(row.session_state, row.session_key),
+  stamp: row.stamp,
 })
 
 /** 1 if there is such a row, on both engines. */
