@@ -1,6 +1,5 @@
 import type { Keyring } from '../../model/keys.ts'
-import { readKeys } from '../statements/trail.ts'
-import { type EachRow, trailReader } from '../statements/trail-reader.ts'
+import { type EachRow, readKeys, trailReader } from '../statements/trail.ts'
 import { eventColumns, type StoredEvent, type Trail } from '../trail.ts'
 import type { Connection, Row } from './driver.ts'
 import { perform } from './perform.ts'
