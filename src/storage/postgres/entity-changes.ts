@@ -20,8 +20,8 @@ import {
   toEntity,
 } from '../statements/entity-rows.ts'
 import { requireReaders } from '../statements/entity-rules.ts'
+import { keepRetired, retire } from '../statements/kept-versions.ts'
 import { lostRecords } from '../statements/record-writes.ts'
-import { keepRetired, retire } from '../statements/retired-versions.ts'
 import { type Change, type Read, record, rights, row } from '../statements/statements.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { grantReader, tableExists } from './expose.ts'

@@ -27,9 +27,19 @@ import {
   heldState,
   trimHeld,
 } from './held-versions.ts'
-import { dropKept, findKept, hasOldKept, keptVersions, takeKept, trimKept } from './kept-versions.ts'
+import {
+  dropKept,
+  findKept,
+  forgetRetired,
+  hasOldKept,
+  keptVersions,
+  retire,
+  type StoredVersion,
+  storedVersions,
+  takeKept,
+  trimKept,
+} from './kept-versions.ts'
 import { allHold, dropChanges, mayReplace, recordWriting, takeChanges } from './record-writes.ts'
-import { forgetRetired, retire, type StoredVersion, storedVersions } from './retired-versions.ts'
 import { type Change, now, type Read, record, rights, run, type StatementsOf } from './statements.ts'
 
 /** A version whose records are written, for an entity to point at. */

@@ -5,8 +5,7 @@ import { type ChangeRow, lineOf } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { FollowedRow } from '../single-records.ts'
 import { definitionOf, isImported, toEntity } from './entity-rows.ts'
-import { beyond, keepVersion, oldestOf, ownSize, type Sized } from './kept-versions.ts'
-import { retire } from './retired-versions.ts'
+import { beyond, keepVersion, oldestOf, ownSize, retire, type Sized } from './kept-versions.ts'
 import { type Change, clock, insert, type Read, row, rows, run } from './statements.ts'
 
 /** Versions that were replaced a short while ago and that snapshots may name (docs/decisions/0082). */
