@@ -8,15 +8,14 @@ import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { EntityState } from '../../model/snapshots.ts'
-import { baseEntity, changesOf, stateOf, withChangedSlots } from '../columns/changed-entities.ts'
+import { stateOf, withChangedSlots } from '../columns/changed-entities.ts'
 import { createChangesSince } from '../columns/changes-since.ts'
 import { createEarlierStates } from '../columns/earlier-states.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
 import { foldChanges, requireRoom } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import { beginIfLarge } from '../columns/record-source.ts'
-import { sortRecords } from '../columns/sort-records.ts'
-import type { Entities, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
+import type { Entities, NewEntity, RecordPlan } from '../entities.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { type PublishedEntity, pointAgreed } from '../statements/entities.ts'
@@ -25,19 +24,10 @@ import type { Offered } from '../statements/parts.ts'
 import { storedWrite, storedWrites } from '../statements/record-writes.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
 import type { Database } from './driver.ts'
-import { fieldsFolder } from './migrate.ts'
+import { entitiesFolder, fieldsFolder } from './migrate.ts'
 import { perform } from './perform.ts'
-import { recordFiles } from './record-files.ts'
-import {
-  baseOf,
-  openRecords,
-  ranksIn,
-  recordReader,
-  slotCount,
-  slotsIn,
-  writeRecordFile,
-  writeRevisionFile,
-} from './record-versions.ts'
+import { openedVersions, recordFiles } from './record-files.ts'
+import { baseOf, writeRecordFile, writeRevisionFile } from './record-versions.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 import { createTableListings } from './table-listings.ts'
 import type { ReaderThreads } from './threads.ts'
@@ -63,39 +53,25 @@ interface Parts {
   readonly keptVersions: KeptVersionLimits
 }
 
+type AllEntities = ReadonlyMap<string, Entity>
+
 /** True if a program was killed while it wrote the file, or the journal beside it. */
 const isUnfinished = (name: string): boolean => isLeftOver(name.replace(/-journal$/, ''))
 
 const versionsOf = (entities: readonly Entity[]): readonly string[] =>
   entities.filter(isImported).map(({ source }) => source.version)
 
-/** The list of entities, and the files of imported ones: one for each version, never changed. */
-export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
-  const { db, snapshot, file, changes, audiencesOf, readerThreads, dataFolder, shared, keptVersions } = parts
-  const folder = join(dataFolder, 'entities')
-  const fileOf = (version: string) => join(folder, `${version}.db`)
-  const fieldFiles = createFieldFiles(fieldsFolder(dataFolder))
-  const files = recordFiles({ readerThreads, fileOf, fieldFiles })
-  const removeVersion = (version: string) => {
-    rmSync(fileOf(version), { force: true })
-    fieldFiles.remove(version)
-  }
-  const records = createRecordListings(files, shared.cache)
-  const tables = createTableListings({
-    store: { file, folder },
-    db,
-    readerThreads,
-    listings: shared.listings,
-  })
+type Listed = Pick<ReturnType<typeof recordFiles>, 'keepOnly'>
 
+/** Returns a function that gives all entities by name. They are read again when the store has changed. */
+function createEntityReader({ db, snapshot }: Parts, files: Listed, records: Listed): () => AllEntities {
   const currentState = db.prepare('SELECT entities, records FROM state')
   let checkedState = -1
   let loadedState = -1
   let loadedRecords = -1
   const entityList = createEntityList()
-  let entities: ReadonlyMap<string, Entity> = new Map()
-
-  function all(): ReadonlyMap<string, Entity> {
+  let entities: AllEntities = new Map()
+  return () => {
     if (snapshot.state() === checkedState) return entities
     checkedState = snapshot.enter()
     const [state, lastRecord] = currentState.get() as [number, number]
@@ -109,6 +85,17 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     loadedRecords = lastRecord
     return entities
   }
+}
+
+/** The files of versions, which are written before an entity points at them, and removed when nothing does. */
+function createVersionFiles({ dataFolder, changes, keptVersions }: Parts) {
+  const folder = entitiesFolder(dataFolder)
+  const fieldFiles = createFieldFiles(fieldsFolder(dataFolder))
+  const fileOf = (version: string) => join(folder, `${version}.db`)
+  const remove = (version: string) => {
+    rmSync(fileOf(version), { force: true })
+    fieldFiles.remove(version)
+  }
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
@@ -119,7 +106,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     const old = stored
       .filter(({ version, state }) => state === 'old' && !bases.has(version))
       .map(({ version }) => version)
-    for (const version of old) removeVersion(version)
+    for (const version of old) remove(version)
     if (old.length > 0) await changes.forgetRetired(old)
     const versions = new Set(stored.map(({ version }) => version))
     for (const name of readdirSync(folder)) {
@@ -132,6 +119,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     }
     fieldFiles.sweep(versions)
   }
+
   /** Makes the files of a version, and points the entity at it. @returns as `publish` */
   async function point(
     version: string,
@@ -149,24 +137,17 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     } finally {
       // Removes the files unless the version was published: even if it was replaced since, it may be a base.
       const stored = await changes.storedVersions()
-      if (!stored.some(one => one.version === version)) removeVersion(version)
+      if (!stored.some(one => one.version === version)) remove(version)
     }
   }
-  // A failed removal is retried a minute later.
-  const attempt = () => void sweep().catch(() => {})
-  const isMain = shared.loop === null
-  const sweeping = isMain ? setInterval(attempt, sweepInterval).unref() : undefined
-  // Most commands end before the first sweep.
-  const firstSweep = isMain ? setTimeout(attempt, firstSweepAfter).unref() : undefined
+  return { folder, fieldFiles, fileOf, sweep, point }
+}
 
-  const visibleTo = (viewer: Viewer) => (source: TableSource) =>
-    visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
-  const { list, explain } = createPlanRunner('sqlite', records, {
-    list: (plan, viewer, format, client) => tables.list(plan, visibleTo(viewer), format, client),
-    explain: (plan, viewer, client, runs) => tables.explain(plan, visibleTo(viewer), client, runs),
-  })
+type VersionFiles = ReturnType<typeof createVersionFiles>
 
-  async function publish(entity: NewEntity, lines: NewRecords, event: AuditEvent | null) {
+/** Writes the files of new versions. */
+const publishing = ({ fieldFiles, fileOf, point }: VersionFiles): Pick<Entities, 'publish' | 'revise'> => ({
+  publish: async (entity, lines, event) => {
     const { ranks: _, writeFields, agree, ...definition } = entity
     const version = `${entity.name}.${randomBytes(8).toString('hex')}`
     const make = async () => {
@@ -180,9 +161,8 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       return { ...definition, ...written, ...(agreed && { agreed }) }
     }
     return point(version, event, make, agree)
-  }
-
-  async function revise(revision: Revision, event: AuditEvent | null) {
+  },
+  revise: async (revision, event) => {
     const { of, slots: _, added: __, ranks: ___, writeFields, ...definition } = revision
     const whole = withChangedSlots(revision)
     const replaced = whole.of.source.version
@@ -193,39 +173,49 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       if (fields !== undefined) fieldFiles.place(version, fields)
       return { ...definition, replaces: of.source.version, ...written }
     })
-  }
+  },
+})
 
-  const openVersion: Entities['openVersion'] = async entity => {
-    if (changesOf(entity)) return records.openChanged(entity)
-    const { source } = entity
-    const file = openRecords(fileOf, source.version, {})
-    const record = recordReader(file)
-    return {
-      slots: () => slotsIn(file) ?? sortRecords(source.count, []),
-      ranks: field => ranksIn(file, field),
-      read: slots => Array.from(slots, record),
-      writeFields: (version, changed, signal) => records.writeFields(entity, version, changed, signal),
-      close: () => file.close(),
-    }
+/** Sweeps after the start, and now and then. @returns a function that ends it */
+function keepSweeping(sweep: () => Promise<void>): () => void {
+  // A failed removal is retried a minute later.
+  const attempt = () => void sweep().catch(() => {})
+  const sweeping = setInterval(attempt, sweepInterval).unref()
+  // Most commands end before the first sweep.
+  const firstSweep = setTimeout(attempt, firstSweepAfter).unref()
+  return () => {
+    clearInterval(sweeping)
+    clearTimeout(firstSweep)
   }
-  const sharedSlots: Entities['sharedSlots'] = (one, other) => {
-    const [whole, itsWhole] = [one, other].map(entity => {
-      const { version } = baseEntity(entity).source
-      return baseOf(version) ?? version
-    })
-    if (whole === undefined || whole !== itsWhole) return 0
-    // Revisions of one file number their own records alike.
-    const file = openRecords(fileOf, whole, {})
-    try {
-      return slotCount(file)
-    } finally {
-      file.close()
-    }
-  }
+}
+
+/** The list of entities, and the files of imported ones: one for each version, never changed. */
+export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
+  const { db, file, changes, audiencesOf, readerThreads, shared, keptVersions } = parts
+  const versions = createVersionFiles(parts)
+  const { folder, sweep } = versions
+  const files = recordFiles({ readerThreads, ...versions })
+  const records = createRecordListings(files, shared.cache)
+  const all = createEntityReader(parts, files, records)
+  const { publish, revise } = publishing(versions)
+  const { openVersion, sharedSlots } = openedVersions(versions.fileOf, records)
+  const tables = createTableListings({
+    store: { file, folder },
+    db,
+    readerThreads,
+    listings: shared.listings,
+  })
+  const visibleTo = (viewer: Viewer) => (source: TableSource) =>
+    visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
+  const { list, explain } = createPlanRunner('sqlite', records, {
+    list: (plan, viewer, format, client) => tables.list(plan, visibleTo(viewer), format, client),
+    explain: (plan, viewer, client, runs) => tables.explain(plan, visibleTo(viewer), client, runs),
+  })
   const heldState = (state: EntityState) => changes.heldState(state, keptVersions)
   const at = createEarlierStates({ version: heldState, changes: changes.heldChanges }, records.hold)
-  const folding = shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
-
+  const isMain = shared.loop === null
+  const endSweeping = isMain ? keepSweeping(sweep) : undefined
+  const folding = isMain ? foldChanges({ all, openVersion, revise, publish }) : undefined
   return {
     all,
     prepare: async large => beginIfLarge(files, all().values(), large),
@@ -266,8 +256,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     scratchFolder: folder,
     keepsFields: true,
     close: async () => {
-      clearInterval(sweeping)
-      clearTimeout(firstSweep)
+      endSweeping?.()
       await folding?.close()
       files.close()
     },

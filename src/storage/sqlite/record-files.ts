@@ -1,9 +1,24 @@
 import { RecentlyUsed } from '../../lib/memo.ts'
+import { baseEntity, changesOf } from '../columns/changed-entities.ts'
 import type { FieldFiles } from '../columns/field-files.ts'
+import type { createRecordListings } from '../columns/record-listings.ts'
 import { type RecordSource, type RecordWork, slotsOf } from '../columns/record-source.ts'
+import { sortRecords } from '../columns/sort-records.ts'
+import type { Entities } from '../entities.ts'
 import type { Database } from './driver.ts'
-import { openRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
+import {
+  baseOf,
+  openRecords,
+  ranksIn,
+  recordReader,
+  recordsBetween,
+  recordsNumbered,
+  slotCount,
+  slotsIn,
+} from './record-versions.ts'
 import type { Reader, ReaderThreads } from './threads.ts'
+
+type RecordListings = Pick<ReturnType<typeof createRecordListings>, 'openChanged' | 'writeFields'>
 
 interface FileParts {
   readonly readerThreads: ReaderThreads
@@ -81,6 +96,42 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
     close: () => {
       for (const db of opened.values()) db.close()
       earlier.clear()
+    },
+  }
+}
+
+/** Opens versions that are to be changed, or compared. */
+export function openedVersions(
+  fileOf: (version: string) => string,
+  records: RecordListings,
+): Pick<Entities, 'openVersion' | 'sharedSlots'> {
+  return {
+    openVersion: async entity => {
+      if (changesOf(entity)) return records.openChanged(entity)
+      const { source } = entity
+      const file = openRecords(fileOf, source.version, {})
+      const record = recordReader(file)
+      return {
+        slots: () => slotsIn(file) ?? sortRecords(source.count, []),
+        ranks: field => ranksIn(file, field),
+        read: slots => Array.from(slots, record),
+        writeFields: (version, changed, signal) => records.writeFields(entity, version, changed, signal),
+        close: () => file.close(),
+      }
+    },
+    sharedSlots: (one, other) => {
+      const [whole, itsWhole] = [one, other].map(entity => {
+        const { version } = baseEntity(entity).source
+        return baseOf(version) ?? version
+      })
+      if (whole === undefined || whole !== itsWhole) return 0
+      // Revisions of one file number their own records alike.
+      const file = openRecords(fileOf, whole, {})
+      try {
+        return slotCount(file)
+      } finally {
+        file.close()
+      }
     },
   }
 }
