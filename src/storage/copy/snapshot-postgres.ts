@@ -5,6 +5,7 @@ import type { Entity } from '../../model/entities.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { RecordEntity } from '../entities.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
+import { withConnection } from '../postgres/perform.ts'
 import { readColumn, readRecords, recordTable, slotsField } from '../postgres/record-versions.ts'
 import { inSteps } from '../postgres/trail.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
@@ -13,7 +14,7 @@ import { writeRecordFile } from '../sqlite/record-versions.ts'
 import { secretText } from '../sqlite/secrets.ts'
 import { definitionOf, type EntityRow, isImported, toEntity } from '../statements/entity-rows.ts'
 import { columnsOf, type DumpedValue, rowsAtOnce, tables } from './dump.ts'
-import { type ExposedEntity, entityPath, openStaged, type TakeSnapshot } from './snapshot.ts'
+import { type ExposedEntity, entityPath, openStaged, type Snapshot, type TakeSnapshot } from './snapshot.ts'
 
 /** The maximum number of rows and of records that are read at a time. */
 const maxRows = 1_000
@@ -26,48 +27,52 @@ const maxRecords = 5_000
  */
 export const snapshotsOfPostgres =
   (url: string): TakeSnapshot =>
-  async (staging, known, progress) => {
-    const db = await connect({ url, statementTimeout: 0, queryTimeout: 0, setup: '' })
-    try {
-      await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const entities = await lockedEntities(db)
-      const copy = openDatabase(databaseFile(staging), { mode: 'write' })
-      try {
-        copy.exec('PRAGMA synchronous = OFF')
-        transaction(copy, () => createIn(copy))
-        for (const table of tables) await copyTable(db, copy, table, progress)
-        await copyState(db, copy)
-        transaction(copy, () => {
-          for (const { entity, changed } of entities) if (isImported(entity)) addEntity(copy, entity, changed)
-        })
-        // One file, without a log beside it.
-        copy.exec('PRAGMA journal_mode = DELETE')
-      } finally {
-        copy.close()
-      }
-      const secrets = await db.rows<{ secret: Uint8Array; made: number }>(
-        'SELECT secret, made FROM secret ORDER BY id DESC',
-      )
-      const lines = secrets.map(({ secret, made }) => ({ secret, made: new Date(made).toISOString() }))
-      await writeFile(join(staging, 'secret'), secretText(lines), { mode: 0o600 })
-      makeFolder(entitiesFolder(staging))
-      for (const { entity } of entities)
-        if (isImported(entity) && !known.has(entityPath(versionOf(entity))))
-          await copyRecords(db, entity, staging, progress)
-      const exposed = entities.flatMap(({ entity }) => exposedIn(entity))
-      return await openStaged(staging, exposed, async copied => {
-        const paths = copied
-          .all<{ version: string }>('SELECT version FROM entity')
-          .map(({ version }) => entityPath(version))
-        const files = []
-        for (const path of paths)
-          files.push({ path, file: known.has(path) ? undefined : await open(join(staging, path)) })
-        return files
-      })
-    } finally {
-      await db.close()
-    }
+  (staging, known, progress) =>
+    withConnection(
+      () => connect({ url, statementTimeout: 0, queryTimeout: 0, setup: '' }),
+      db => copyStore(db, staging, known, progress),
+    )
+
+async function copyStore(
+  db: Connection,
+  ...[staging, known, progress]: Parameters<TakeSnapshot>
+): Promise<Snapshot> {
+  await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  const entities = await lockedEntities(db)
+  const copy = openDatabase(databaseFile(staging), { mode: 'write' })
+  try {
+    copy.exec('PRAGMA synchronous = OFF')
+    transaction(copy, () => createIn(copy))
+    for (const table of tables) await copyTable(db, copy, table, progress)
+    await copyState(db, copy)
+    transaction(copy, () => {
+      for (const { entity, changed } of entities) if (isImported(entity)) addEntity(copy, entity, changed)
+    })
+    // One file, without a log beside it.
+    copy.exec('PRAGMA journal_mode = DELETE')
+  } finally {
+    copy.close()
   }
+  const secrets = await db.rows<{ secret: Uint8Array; made: number }>(
+    'SELECT secret, made FROM secret ORDER BY id DESC',
+  )
+  const lines = secrets.map(({ secret, made }) => ({ secret, made: new Date(made).toISOString() }))
+  await writeFile(join(staging, 'secret'), secretText(lines), { mode: 0o600 })
+  makeFolder(entitiesFolder(staging))
+  for (const { entity } of entities)
+    if (isImported(entity) && !known.has(entityPath(versionOf(entity))))
+      await copyRecords(db, entity, staging, progress)
+  const exposed = entities.flatMap(({ entity }) => exposedIn(entity))
+  return openStaged(staging, exposed, async copied => {
+    const paths = copied
+      .all<{ version: string }>('SELECT version FROM entity')
+      .map(({ version }) => entityPath(version))
+    const files = []
+    for (const path of paths)
+      files.push({ path, file: known.has(path) ? undefined : await open(join(staging, path)) })
+    return files
+  })
+}
 
 /** Locks the records of all entities, so that no node removes those of a version that is replaced. */
 async function lockedEntities(db: Connection) {

@@ -6,7 +6,7 @@ import { sealingKey } from '../postgres/chains.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'
 import { createSchema, hasSchema, openMigrated } from '../postgres/migrate.ts'
-import { perform } from '../postgres/perform.ts'
+import { perform, withConnection } from '../postgres/perform.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
 import { inSteps } from '../postgres/trail.ts'
 import { clock } from '../statements/clock.ts'
@@ -249,12 +249,6 @@ export async function loadIntoEmpty(url: string, folder: string, progress: LoadP
   }
 }
 
-async function connected<T>(url: string, work: (db: Connection) => Promise<T>): Promise<T> {
-  const db = await connect({ url, statementTimeout: 0, queryTimeout: 0, setup: '' })
-  try {
-    return await work(db)
-  } finally {
-    // Without COMMIT, everything is rolled back.
-    await db.close()
-  }
-}
+/** Works on a connection without time limits. */
+const connected = <T>(url: string, work: (db: Connection) => Promise<T>): Promise<T> =>
+  withConnection(() => connect({ url, statementTimeout: 0, queryTimeout: 0, setup: '' }), work)

@@ -33,6 +33,19 @@ export async function change<T>(pool: Pool, work: () => Change<T>): Promise<T> {
   }
 }
 
+/** Works on a connection of its own, and then closes it, which rolls back what isn't committed. */
+export async function withConnection<T>(
+  open: () => Promise<Connection>,
+  work: (db: Connection) => Promise<T>,
+): Promise<T> {
+  const db = await open()
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}
+
 async function resultOf(db: Connection | Pool, step: Step, rights: { wereAsked: boolean }): Promise<unknown> {
   switch (step.kind) {
     case 'rows':

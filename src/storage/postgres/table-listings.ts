@@ -12,6 +12,7 @@ import { csvFields, highlightsIn, listingOf } from '../tables/plan-shape.ts'
 import { countOf, pageOf, shortPageOf, type Tables } from './compile.ts'
 import { type Connection, connect, createPool, type Pool, type PoolOptions, type Value } from './driver.ts'
 import { codeOf, withReplicaFallback } from './errors.ts'
+import { withConnection } from './perform.ts'
 import type { WorkerHandlers } from './record-worker.ts'
 
 /** The maximum number of records that are fetched for a piece. */
@@ -259,13 +260,10 @@ export function tableDatabase(options: PoolOptions): TableDatabase {
         optionalSetup: checkClientConnection,
       }),
     // A new connection, because those of the pool may all be waiting for statements like the one to cancel.
-    cancel: async ({ processId, server }) => {
-      const connection = await connect({ ...options, url: server, setup: '' })
-      try {
-        await connection.rows('SELECT pg_cancel_backend($1)', processId)
-      } finally {
-        await connection.close()
-      }
-    },
+    cancel: ({ processId, server }) =>
+      withConnection(
+        () => connect({ ...options, url: server, setup: '' }),
+        connection => connection.rows('SELECT pg_cancel_backend($1)', processId),
+      ),
   }
 }

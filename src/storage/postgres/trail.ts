@@ -2,22 +2,18 @@ import type { Keyring } from '../../model/keys.ts'
 import { type EachRow, readKeys, trailReader } from '../statements/trail.ts'
 import { eventColumns, type StoredEvent, type Trail } from '../trail.ts'
 import type { Connection, Row } from './driver.ts'
-import { perform } from './perform.ts'
+import { perform, withConnection } from './perform.ts'
 
 /** Reads the audit trail in PostgreSQL. @param connect opens a connection without time limits */
 export const trailIn =
   (connect: () => Promise<Connection>, keyring: Keyring): Trail['read'] =>
-  async work => {
-    const db = await connect()
-    const each = cursorsOn(db)
-    try {
+  work =>
+    withConnection(connect, async db => {
+      const each = cursorsOn(db)
       await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const keys = await perform(db, readKeys(keyring()))
-      return await work(trailReader(each, keys, () => each<StoredEvent>(chained)))
-    } finally {
-      await db.close()
-    }
-  }
+      return work(trailReader(each, keys, () => each<StoredEvent>(chained)))
+    })
 
 const chained = `SELECT ${eventColumns} FROM event ORDER BY chain NULLS FIRST, place`
 
