@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import { makeTemporaryFolder } from '../../lib/process-ids.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule } from '../../model/entities.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
@@ -14,7 +13,7 @@ import { foldChanges, requireRoom } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import { beginIfLarge, type RecordSource, slotsOf } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
-import type { Entities, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
+import type { Entities, RecordPlan } from '../entities.ts'
 import type { ExposeRequest } from '../exposing.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
 import { inBatches } from '../runtime/batches.ts'
@@ -29,7 +28,7 @@ import { readByAudience } from '../tables/row-visibility.ts'
 import type { Tables } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { dropWithGrants, exposeEntity, publishEntity, restoreEntity, reviseEntity } from './entity-changes.ts'
-import { perform } from './perform.ts'
+import { perform, withConnection } from './perform.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { PostgresAudiences } from './shared-state.ts'
@@ -64,108 +63,95 @@ interface PostgresEntities extends Entities {
   close(): Promise<void>
 }
 
-/** The list of entities, and the tables of imported ones: one for each version, never changed. */
-export function postgresEntities(parts: Parts): PostgresEntities {
-  const { pool, changes, lookup, audiences, tables, connect, keptVersions } = parts
-  const records = createRecordListings(parts.records, parts.shared.cache)
+type Records = ReturnType<typeof createRecordListings>
+
+/** The entities that were read last. */
+interface KnownEntities {
+  all(): ReadonlyMap<string, Entity>
+  /** The versions that are shown, and those that they are derived from. */
+  current(): ReadonlySet<string>
+  refresh: PostgresEntities['refresh']
+}
+
+/** @param wentBack called when the store may have gone back to an earlier state */
+function createKnownEntities(records: Records, wentBack: () => void): KnownEntities {
   let entityList = createEntityList()
-  const writes = inBatches(
-    (batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))),
-    maxTogether,
-  )
   let entities: ReadonlyMap<string, Entity> = new Map()
   let loaded: ListState = { entities: -1, records: -1, generation: 0 }
   let current: ReadonlySet<string> = new Set()
-  let scratch: string | undefined
 
   async function read(state: ListState, db: Connection): Promise<void> {
     if (state.generation !== loaded.generation) {
       entityList = createEntityList()
-      earlierStates = newEarlierStates()
+      wentBack()
     }
     const added = await perform(db, entityList.read())
     entities = new Map([...builtInEntities, ...added].map(entity => [entity.name, entity]))
-    // The version that is shown, and the one that it is derived from.
     const imported = added.filter(isImported).flatMap(entity => [entity, baseEntity(entity)])
     current = new Set(imported.map(({ source }) => source.version))
     records.keepOnly(current)
     loaded = state
   }
 
-  /** Removes replaced versions that no listing reads any more. */
-  async function sweep(): Promise<void> {
-    const reading = [...parts.records.openVersions.keys()]
-    if (reading.length > 0) await perform(pool, keepRetired(reading))
-    if (await changes.hasOldKept(keptVersions)) await changes.trim(keptVersions)
-    const stored = await perform(pool, storedVersions())
-    for (const { version } of stored.filter(({ state }) => state === 'old'))
-      await pool.transaction(async db => {
-        // If several nodes try, the one that deletes the row removes the version.
-        if ((await perform(db, forgetRetired([version]))) === 0) return
-        await db.run('DELETE FROM rank WHERE version = $1', version)
-        // A table belongs to a version and all its revisions.
-        const [used] = await db.rows(
-          `SELECT 1 FROM entity WHERE split_part(version, '.', 1) = $1
-           UNION ALL SELECT 1 FROM kept_version WHERE split_part(version, '.', 1) = $1
-           UNION ALL SELECT 1 FROM held_version WHERE split_part(version, '.', 1) = $1
-           UNION ALL SELECT 1 FROM retired WHERE split_part(version, '.', 1) = $1`,
-          baseOf(version),
-        )
-        if (!used) await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
-      })
-    if (parts.shared.loop === null)
-      parts.records.fieldFiles.sweep(new Set([...current, ...stored.map(({ version }) => version)]))
+  return {
+    all: () => entities,
+    current: () => current,
+    refresh: (state, db) =>
+      state.entities === loaded.entities &&
+      state.records === loaded.records &&
+      state.generation === loaded.generation
+        ? undefined
+        : read(state, db),
   }
-  async function changing(work: (db: Connection) => Promise<ReadRule | undefined>) {
-    const db = await connect()
-    let read: ReadRule | undefined
-    try {
-      read = await work(db)
-    } finally {
-      // Closing rolls back uncommitted work.
-      await db.close()
-    }
-    await sweep().catch(() => {})
-    return read
-  }
-  /** The tables that a plan may read. In subqueries they are never collected: PostgreSQL chooses how it joins. */
-  async function tablesFor(plan: Plan, viewer: Viewer): Promise<Tables> {
-    const { entity, page } = plan
-    const tableOf: TableOf = one => {
-      const { source } = one
-      // The role that reads exposed tables may read nothing else, so values of other tables are read before.
-      if (source.kind === 'records' || source.kind !== entity.source.kind)
-        throw new Error('a statement reads tables of one kind')
-      if (source.kind === 'table') return builtInTable(one, source, audiences.visibleRows(source, viewer))
-      const name = `${quoteName(source.schema)}.${quoteName(source.table)}`
-      return { name, rows: { kind: 'all' }, isExposed: true, asText: source.asText }
-    }
-    const { rows } = tableOf(entity)
-    const collects =
-      entity.source.kind === 'table' && (await audiences.shouldCollect(entity.source, rows, page))
-    return { tableOf, way: readByAudience(plan, rows) ?? (collects ? 'collect' : 'scan') }
-  }
+}
 
-  // A failed removal is retried later.
-  const sweeping = setInterval(() => void sweep().catch(() => {}), sweepInterval)
-  sweeping.unref()
+/** Removes replaced versions that no listing reads any more. @param current versions whose files of fields stay */
+async function sweep(
+  { pool, changes, keptVersions, records, shared }: Parts,
+  current: ReadonlySet<string>,
+): Promise<void> {
+  const reading = [...records.openVersions.keys()]
+  if (reading.length > 0) await perform(pool, keepRetired(reading))
+  if (await changes.hasOldKept(keptVersions)) await changes.trim(keptVersions)
+  const stored = await perform(pool, storedVersions())
+  for (const { version } of stored.filter(({ state }) => state === 'old'))
+    await pool.transaction(db => removeVersion(db, version))
+  if (shared.loop === null)
+    records.fieldFiles.sweep(new Set([...current, ...stored.map(({ version }) => version)]))
+}
 
-  const { list, explain } = createPlanRunner('postgres', records, {
-    list: async (plan, viewer, format, client) =>
-      tables.list(plan, await tablesFor(plan, viewer), format, client),
-    explain: async (plan, viewer, client, runs) =>
-      tables.explain(plan, await tablesFor(plan, viewer), client, runs),
-  })
+async function removeVersion(db: Connection, version: string): Promise<void> {
+  // If several nodes try, the one that deletes the row removes the version.
+  if ((await perform(db, forgetRetired([version]))) === 0) return
+  await db.run('DELETE FROM rank WHERE version = $1', version)
+  // A table belongs to a version and all its revisions.
+  const tables = ['entity', 'kept_version', 'held_version', 'retired']
+  const uses = tables.map(table => `SELECT 1 FROM ${table} WHERE split_part(version, '.', 1) = $1`)
+  const [used] = await db.rows(uses.join(' UNION ALL '), baseOf(version))
+  if (!used) await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
+}
 
-  const all = async () => {
-    await lookup.ask()
-    return entities
+/** The tables that a plan may read. In subqueries they are never collected: PostgreSQL chooses how it joins. */
+async function tablesFor(plan: Plan, viewer: Viewer, audiences: PostgresAudiences): Promise<Tables> {
+  const { entity, page } = plan
+  const tableOf: TableOf = one => {
+    const { source } = one
+    // The role that reads exposed tables may read nothing else, so values of other tables are read before.
+    if (source.kind === 'records' || source.kind !== entity.source.kind)
+      throw new Error('a statement reads tables of one kind')
+    if (source.kind === 'table') return builtInTable(one, source, audiences.visibleRows(source, viewer))
+    const name = `${quoteName(source.schema)}.${quoteName(source.table)}`
+    return { name, rows: { kind: 'all' }, isExposed: true, asText: source.asText }
   }
-  const publish = (entity: NewEntity, lines: NewRecords, event: AuditEvent | null) =>
-    changing(db => publishEntity(pool, db, entity, lines, event, keptVersions))
-  const revise = (revision: Revision, event: AuditEvent | null) =>
-    changing(db => reviseEntity(pool, db, revision, event, keptVersions))
-  const openVersion: Entities['openVersion'] = async entity => {
+  const { rows } = tableOf(entity)
+  const collects =
+    entity.source.kind === 'table' && (await audiences.shouldCollect(entity.source, rows, page))
+  return { tableOf, way: readByAudience(plan, rows) ?? (collects ? 'collect' : 'scan') }
+}
+
+/** Opens versions that are to be changed, or compared. */
+const openedVersions = (pool: Pool, records: Records): Pick<Entities, 'openVersion' | 'sharedSlots'> => ({
+  openVersion: async entity => {
     if (changesOf(entity)) return records.openChanged(entity)
     const { source } = entity
     return {
@@ -176,27 +162,64 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       writeFields: (version, changed, signal) => records.writeFields(entity, version, changed, signal),
       close: () => {},
     }
-  }
-  const sharedSlots: Entities['sharedSlots'] = (one, other) => {
+  },
+  sharedSlots: (one, other) => {
     const [base, itsBase] = [baseEntity(one), baseEntity(other)]
     // Versions with the same table have the same record in each of its rows.
     if (baseOf(base.source.version) !== baseOf(itsBase.source.version)) return 0
     return Math.min(slotsOf(base), slotsOf(itsBase))
-  }
+  },
+})
+
+/** The list of entities, and the tables of imported ones: one for each version, never changed. */
+export function postgresEntities(parts: Parts): PostgresEntities {
+  const { pool, changes, lookup, audiences, tables, keptVersions } = parts
+  const records = createRecordListings(parts.records, parts.shared.cache)
   const heldState = (state: EntityState) => changes.heldState(state, keptVersions)
   const newEarlierStates = () =>
     createEarlierStates({ version: heldState, changes: changes.heldChanges }, records.hold)
   let earlierStates = newEarlierStates()
   const at: Entities['at'] = (now, state) => earlierStates(now, state)
+  const known = createKnownEntities(records, () => {
+    earlierStates = newEarlierStates()
+  })
+  const all = async () => {
+    await lookup.ask()
+    return known.all()
+  }
+
+  // A failed removal is retried later.
+  const trySweep = () => sweep(parts, known.current()).catch(() => {})
+  const sweeping = setInterval(() => void trySweep(), sweepInterval).unref()
+  async function thenSweep<T>(work: Promise<T>): Promise<T> {
+    const done = await work
+    await trySweep()
+    return done
+  }
+  /** Closing the connection rolls back uncommitted work. */
+  const changing = (work: (db: Connection) => Promise<ReadRule | undefined>) =>
+    thenSweep(withConnection(parts.connect, work))
+
+  const { list, explain } = createPlanRunner('postgres', records, {
+    list: async (plan, viewer, format, client) =>
+      tables.list(plan, await tablesFor(plan, viewer, audiences), format, client),
+    explain: async (plan, viewer, client, runs) =>
+      tables.explain(plan, await tablesFor(plan, viewer, audiences), client, runs),
+  })
+  const publish: Entities['publish'] = (entity, lines, event) =>
+    changing(db => publishEntity(pool, db, entity, lines, event, keptVersions))
+  const revise: Entities['revise'] = (revision, event) =>
+    changing(db => reviseEntity(pool, db, revision, event, keptVersions))
+  const { openVersion, sharedSlots } = openedVersions(pool, records)
+  const writes = inBatches(
+    (batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))),
+    maxTogether,
+  )
   const folding = parts.shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
+  let scratch: string | undefined
 
   return {
-    refresh: (state, db) =>
-      state.entities === loaded.entities &&
-      state.records === loaded.records &&
-      state.generation === loaded.generation
-        ? undefined
-        : read(state, db),
+    refresh: known.refresh,
     all,
     prepare: async large => beginIfLarge(parts.records, (await all()).values(), large),
     list,
@@ -220,26 +243,15 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     changeReadRule: changes.changeReadRule,
     describe: changes.describe,
     declare: changes.declare,
-    drop: async (name, event, of) => {
-      const dropped = await dropWithGrants(pool, name, event, of)
-      await sweep().catch(() => {})
-      return dropped
-    },
+    drop: (name, event, of) => thenSweep(dropWithGrants(pool, name, event, of)),
     versions: name => changes.versions(name, keptVersions),
     state: stateOf,
     at,
     changesSince: createChangesSince({ at, openVersion, sharedSlots, heldState, heldFrom: changes.heldFrom }),
-    restore: async (name, id, event, of) => {
-      const restored = await restoreEntity(pool, name, id, event, keptVersions, of)
-      await sweep().catch(() => {})
-      return restored
-    },
+    restore: (name, id, event, of) => thenSweep(restoreEntity(pool, name, id, event, keptVersions, of)),
     expose: async (request, event) => exposeEntity(pool, await parts.describe(request), request, event),
     tables: search => findTables(pool, search),
-    foreignKeys: async name => {
-      await lookup.ask()
-      return findForeignKeys(pool, entities, name)
-    },
+    foreignKeys: async name => findForeignKeys(pool, await all(), name),
     keepsFields: false,
     get scratchFolder() {
       scratch ??= makeTemporaryFolder('import')
