@@ -1,47 +1,37 @@
-import { createFairQueue } from '../../lib/fair-queue.ts'
 import { setAhead } from '../../lib/ms-now.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
-import { partFor, type Shared } from '../runtime/event-loops.ts'
+import type { Repository } from '../repository.ts'
+import { partFor } from '../runtime/event-loops.ts'
+import type { Sessions } from '../sessions.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
-import { offer, type PartName, parts, statementsNamed } from '../statements/parts.ts'
-import { mostAtOnce, recordEvents } from '../statements/repeated-events.ts'
+import { offerAll, parts, statementsNamed } from '../statements/parts.ts'
+import { mostAtOnce, RepeatedEvents } from '../statements/repeated-events.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
-import { entitiesIn } from '../tables/plan-shape.ts'
+import type { Trail } from '../trail.ts'
 import { sealingKey } from './chains.ts'
-import { connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
-import { type ClientLimits, clientLimits, patiently, startPatience } from './errors.ts'
+import { patiently, startPatience } from './errors.ts'
 import { recordEvent } from './events.ts'
-import { describeTable, readAsReader } from './expose.ts'
 import { beginAtProvider, refreshSession } from './hot.ts'
-import { postgresMetrics } from './metrics.ts'
 import { openMigrated, transactionOn } from './migrate.ts'
 import { change, perform } from './perform.ts'
+import { type ConnectionSettings, openPools, type Pools, postgresMetrics, unlimitedTo } from './pools.ts'
 import { lazyWorker, recordTables } from './record-source.ts'
-import { createServerWatch, followed } from './server-watch.ts'
-import type { ConnectionOptions } from './servers.ts'
-import { createSessionLookup, postgresSessions } from './session-lookup.ts'
+import { createServerWatch } from './server-watch.ts'
+import type { ServerWatch } from './servers.ts'
+import { createSessionLookup, postgresSessions, type SessionLookup } from './session-lookup.ts'
 import { postgresAudiences, postgresClock, sharedSecrets } from './shared-state.ts'
 import { createStoreCheck, type StoreCheck } from './store-check.ts'
-import { createTableListings, tableDatabase } from './table-listings.ts'
+import { createTableListings } from './table-listings.ts'
 import { trailIn } from './trail.ts'
 
-interface PostgresOptions {
-  readonly url: string
+interface PostgresOptions extends ConnectionSettings {
   /** True to create a store where there is none. */
   readonly create: boolean
-  /** A replica that query endpoints may read from, which may lag; null: none. */
-  readonly replicaUrl: string | null
-  /** The maximum number of connections for each of: accounts, pages, listings. */
-  readonly poolSize: number
-  /** Maximum number of requests that wait for a connection. */
-  readonly queue: number
-  /** The time limit for reading a page, in ms. */
-  readonly statementTimeout: number
   /** Folder of this node for what is known of the fields of imported entities (docs/decisions/0070). */
   readonly fieldsFolder: string
   /** Metadata fields that only administrators see (Q19). */
@@ -51,98 +41,26 @@ interface PostgresOptions {
   /** Retention of events in days; null: forever. */
   readonly eventsRetention: number | null
   readonly keptVersions: KeptVersionLimits
-  /** State that the event loops of this process share. */
-  readonly shared: Shared
-  /** Limits to use instead of the service's. */
-  readonly limits?: ClientLimits | undefined
 }
 
-/** Time in ms that the server has to end a statement after its time limit. */
-const timeoutGrace = 2_000
 /** Interval in ms at which a node looks for changes of other nodes, even without requests. */
 const pollInterval = 1_000
 
-/**
- * Opens the store on PostgreSQL.
- * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
- */
-export async function openEngine(options: PostgresOptions): Promise<Storage> {
-  const { url, statementTimeout, shared, limits = clientLimits } = options
-  const poolSize = partFor(shared.loop, options.poolSize)
-  const queue = partFor(shared.loop, options.queue)
-  const keyring = keyringOf(options.tokenSecrets, () => secrets.current())
-  const key = sealingKey()
-  const watch = createServerWatch(shared.newestServer)
-  const start: ConnectionOptions = {
-    url,
-    statementTimeout: 0,
-    queryTimeout: 0,
-    connectTimeout: limits.connect,
-    setup: '',
-    key,
-    isPrimary: true,
-  }
-  const foreign = { ...start, isForeign: true }
-  const started = shared.loop === null ? await openMigrated(start, options.create) : undefined
-  const unlimited = { ...start, watch }
-  const short = { ...unlimited, statementTimeout: limits.statement, queryTimeout: limits.statement }
-  const accountPool = createPool({ ...short, size: poolSize, queue })
-  const worker = lazyWorker(shared, statementTimeout)
-  const pages: PoolOptions = {
-    url,
-    statementTimeout,
-    queryTimeout: statementTimeout + timeoutGrace,
-    connectTimeout: limits.connect,
-    setup: '',
-    size: poolSize,
-    queue,
-  }
-  const databases = [...(options.replicaUrl === null ? [] : [options.replicaUrl]), url].map(databaseUrl => ({
-    // A replica is a standby, and may lag.
-    own: tableDatabase({ ...pages, url: databaseUrl, ...(databaseUrl === url && { watch }) }),
-    exposed: tableDatabase({
-      ...{ ...pages, url: databaseUrl, setup: readAsReader, isForeign: true },
-      ...(databaseUrl === url && { watch: followed(watch) }),
-    }),
-  }))
-  const [replica, primary] = databases.length > 1 ? databases : [undefined, databases[0]]
-  const poolsByName = {
-    accounts: accountPool,
-    ...(primary && { pages: primary.own.pool, exposed: primary.exposed.pool }),
-    ...(replica && { 'replica pages': replica.own.pool, 'replica exposed': replica.exposed.pool }),
-  }
-  const waiting = { max: poolSize, maxWaiting: queue, maxWait: limits.connect }
-  const turns = createFairQueue(waiting)
-  const places = createFairQueue({ ...waiting, maxOfOne: Math.ceil(poolSize / 2) })
-  const records = recordTables({
-    pools: databases.map(database => database.own.pool),
-    worker: worker.get,
-    queue: turns,
-    fieldFiles: createFieldFiles(options.fieldsFolder),
-  })
-  const tables = createTableListings({
-    databases: plan => {
-      if (plan.entity.source.kind === 'exposed') return databases.map(database => database.exposed)
-      // Row visibility is always read from the primary, because a replica may lag.
-      const needsPrimary = entitiesIn(plan).some(
-        ({ source }) => source.kind === 'table' && source.rows === 'audience',
-      )
-      return (needsPrimary ? databases.slice(-1) : databases).map(database => database.own)
-    },
-    listings: shared.listings,
-    places,
-    worker: worker.get,
-    queue: turns,
-  })
+type Offers = ReturnType<typeof offerAll>
 
-  const part = <N extends PartName>(name: N) =>
-    offer(name, {
-      read: work => perform(accountPool, work),
-      change: (_, work) => change(accountPool, work),
-      search: (method, args) => perform(accountPool, statementsNamed('searches', name, method)(...args)),
-    })
+/** The parts of the store of which this node holds some in memory. Each look-up brings them up to date. */
+function createKnownParts(options: PostgresOptions, pools: Pools, offered: Offers, watch: ServerWatch) {
+  const { accounts, turns: queue, places } = pools
+  const { shared, keptVersions } = options
+  const worker = lazyWorker(shared, options.statementTimeout)
+  const clock = postgresClock(offered.clock.raise)
+  const secrets = sharedSecrets(accounts)
+  const keyring = keyringOf(options.tokenSecrets, secrets.current)
+  const audiences = postgresAudiences(accounts, options.hiddenMetadata)
+  let isOpen = false
+  let sealedIn = 0
   const lookup = createSessionLookup({
-    connect: () => connect(short),
+    connect: pools.connectShort,
     watch,
     refresh: async (result, db) => {
       clock.refresh(result.mark, result.time)
@@ -154,74 +72,110 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       sealedIn = result.generation
     },
   })
-  let isOpen = false
-  let sealedIn = 0
-  const clock = postgresClock(part('clock').raise)
-  const secrets = sharedSecrets(accountPool)
-  const audiences = postgresAudiences(accountPool, options.hiddenMetadata)
-  const measured = { pages: turns, listings: places, held: part('entities').heldSize }
   const entities = postgresEntities({
-    pool: accountPool,
-    changes: part('entities'),
+    pool: accounts,
+    changes: offered.entities,
     lookup,
     audiences,
-    records,
-    tables,
-    keptVersions: options.keptVersions,
+    records: recordTables({
+      pools: pools.pages,
+      worker: worker.get,
+      queue,
+      fieldFiles: createFieldFiles(options.fieldsFolder),
+    }),
+    tables: createTableListings({
+      databases: pools.databasesFor,
+      listings: shared.listings,
+      places,
+      worker: worker.get,
+      queue,
+    }),
+    keptVersions,
     shared,
-    connect: () => connect(unlimited),
-    describe: async request => {
-      const connection = await connect(
-        request.isBounded
-          ? { ...foreign, statementTimeout, queryTimeout: statementTimeout + timeoutGrace }
-          : foreign,
-      )
-      try {
-        return await describeTable(connection, request)
-      } finally {
-        await connection.close()
-      }
-    },
+    connect: pools.connectUnlimited,
+    describe: pools.describe,
   })
+  const opened = () => {
+    isOpen = true
+  }
+  const close = async () => {
+    // Entities close before the pools, because they may be writing a version.
+    await entities.close()
+    await lookup.close()
+    await pools.close()
+    setAhead(0)
+    await worker.close()
+  }
+  return { clock, secrets, keyring, audiences, lookup, entities, opened, close }
+}
 
+type KnownParts = ReturnType<typeof createKnownParts>
+type Started = Awaited<ReturnType<typeof openMigrated>>
+
+/** Opens what the first client would wait for otherwise. @param started undefined: the main thread has */
+async function getReady(
+  { lookup, keyring, opened }: KnownParts,
+  lookForKey: () => Promise<void>,
+  { accounts }: Pools,
+  started: Started | undefined,
+): Promise<StoreCheck> {
+  // The main thread alone is patient: a worker that fails is started again.
+  const patience = started ? startPatience : 0
+  await patiently(patience, () => lookup.ask())
+  if (started) await transactionOn(started.db, () => perform(started.db, openTrail(keyring())))
+  opened()
+  await patiently(patience, lookForKey)
+  return patiently(patience, () => createStoreCheck(accounts))
+}
+
+/**
+ * Opens the store on PostgreSQL.
+ * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
+ */
+export async function openEngine(options: PostgresOptions): Promise<Storage> {
+  const { shared } = options
+  const key = sealingKey()
+  const watch = createServerWatch(shared.newestServer)
+  const started =
+    shared.loop === null ? await openMigrated(unlimitedTo(options, key), options.create) : undefined
+  const pools = openPools(options, key, watch)
+  const { accounts } = pools
+  const offered = offerAll(name => ({
+    read: work => perform(accounts, work),
+    change: (_, work) => change(accounts, work),
+    search: (method, args) => perform(accounts, statementsNamed('searches', name, method)(...args)),
+  }))
+  const known = createKnownParts(options, pools, offered, watch)
+  const { clock, secrets, keyring, lookup, entities } = known
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
-  const ofTrail = part('trail')
-  const read = trailIn(() => connect(unlimited), keyring)
-  const events = recordEvents({
-    record: event => recordEvent(accountPool, event),
-    refresh: (refreshed, event, clientIp) => refreshSession(accountPool, refreshed, event, clientIp),
+  const events = new RepeatedEvents({
+    record: event => recordEvent(accounts, event),
+    refresh: (refreshed, event, clientIp) => refreshSession(accounts, refreshed, event, clientIp),
     atOnce: partFor(shared.loop, mostAtOnce),
   })
-  const trail = { ...ofTrail, record: events.record, checkpoint: () => ofTrail.checkpoint(keyring()), read }
-  const lookForKey = () => accountPool.statement(db => perform(db, takeKey(keyring())))
-  let kept: KeptTrail | undefined
-  let check: StoreCheck
-  let closing: Promise<void> | undefined
-  const close = () => {
-    closing ??= closeAll()
-    return closing
+  const trail: Trail = {
+    ...offered.trail,
+    record: event => events.record(event),
+    checkpoint: () => offered.trail.checkpoint(keyring()),
+    read: trailIn(pools.connectUnlimited, keyring),
   }
+  const lookForKey = () => accounts.statement(db => perform(db, takeKey(keyring())))
+  let kept: KeptTrail | undefined
+  let closing: Promise<void> | undefined
   const closeAll = async () => {
     clearInterval(polling)
     await events.close()
     await kept?.close()
-    // Entities close before the pools, because they may be writing a version.
-    await entities.close()
-    await lookup.close()
-    await Promise.all(Object.values(poolsByName).map(pool => pool.close()))
-    setAhead(0)
-    await worker.close()
+    await known.close()
   }
-  // The main thread alone is patient: a worker that fails is started again.
-  const patience = started ? startPatience : 0
+  const close = () => {
+    closing ??= closeAll()
+    return closing
+  }
+  let check: StoreCheck
   try {
-    await patiently(patience, () => lookup.ask())
-    if (started) await transactionOn(started.db, () => perform(started.db, openTrail(keyring())))
-    isOpen = true
-    // This also opens a connection, for which the first client would wait otherwise.
-    await patiently(patience, lookForKey)
-    check = await patiently(patience, () => createStoreCheck(accountPool))
+    check = await getReady(known, lookForKey, pools, started)
   } catch (error) {
     await close()
     throw error
@@ -233,58 +187,66 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     shared.loop === null
       ? keepTrail(trail, options.eventsRetention, clock)
       : keepTrail({ ...trail, checkpoint: lookForKey }, null, clock)
-  const repository = part('repository')
-  const people = part('people')
+  const { people, identities } = offered
   return {
+    ...offered,
     isNew: started?.isNew ?? false,
     people: {
       ...people,
       withParents: keepParents(async () => (await lookup.ask()).groups, people.withParents),
     },
-    accessTokens: part('accessTokens'),
-    factors: part('factors'),
-    sessions: {
-      ...part('sessions'),
-      ...postgresSessions({ pool: accountPool, lookup, refresh: events.refresh }),
-      // The statement changes all epersons, which may take longer than a client's request may.
-      endAll: async event => {
-        const patient = createPool({ ...unlimited, size: 1, queue: 1 })
-        try {
-          return await change(patient, () => parts.sessions.changes.endAll(event))
-        } finally {
-          await patient.close()
-        }
-      },
-    },
-    attempts: part('attempts'),
+    sessions: sessionsOn(pools, offered.sessions, lookup, events),
     entities,
-    repository: {
-      ...repository,
-      bitstreamsIn: async (bundle, viewer, window) => {
-        // The look-up brings the list of audiences up to date.
-        await lookup.ask()
-        const admitting = viewer.kind === 'administrator' ? null : audiences.admitting(viewer, 'by address')
-        return repository.bitstreamsIn(bundle, admitting, window)
-      },
-      putItems: async (items, event) => {
-        // New audiences have a transaction of their own, so that the row of the state isn't locked until all
-        // items are there.
-        await repository.addAudiences(items)
-        return repository.putItems(items, event, options.hiddenMetadata)
-      },
-    },
+    repository: repositoryOn(offered.repository, known, options.hiddenMetadata),
     secrets,
-    identities: {
-      ...part('identities'),
-      begin: (login, event) => beginAtProvider(accountPool, login, event),
-    },
-    metrics: postgresMetrics(poolsByName, measured, shared, ofTrail.size),
+    identities: { ...identities, begin: (login, event) => beginAtProvider(accounts, login, event) },
+    metrics: postgresMetrics(pools, { trail: offered.trail.size, held: offered.entities.heldSize }, shared),
     clock,
     trail,
-    alerts: part('alerts'),
-    processes: part('processes'),
-    registry: part('registry'),
     ping: () => lookup.ask().then(() => check.requireSome()),
     close,
   }
 }
+
+const sessionsOn = (
+  pools: Pools,
+  offered: Offers['sessions'],
+  lookup: SessionLookup,
+  events: RepeatedEvents,
+): Sessions => ({
+  ...offered,
+  ...postgresSessions({
+    pool: pools.accounts,
+    lookup,
+    refresh: (refreshed, event) => events.refresh(refreshed, event),
+  }),
+  // The statement changes all epersons, which may take longer than a client's request may.
+  endAll: async event => {
+    const patient = pools.createPatient()
+    try {
+      return await change(patient, () => parts.sessions.changes.endAll(event))
+    } finally {
+      await patient.close()
+    }
+  },
+})
+
+const repositoryOn = (
+  repository: Offers['repository'],
+  { lookup, audiences }: KnownParts,
+  hidden: readonly string[],
+): Repository => ({
+  ...repository,
+  bitstreamsIn: async (bundle, viewer, window) => {
+    // The look-up brings the list of audiences up to date.
+    await lookup.ask()
+    const admitting = viewer.kind === 'administrator' ? null : audiences.admitting(viewer, 'by address')
+    return repository.bitstreamsIn(bundle, admitting, window)
+  },
+  putItems: async (items, event) => {
+    // New audiences have a transaction of their own, so that the row of the state isn't locked until all
+    // items are there.
+    await repository.addAudiences(items)
+    return repository.putItems(items, event, hidden)
+  },
+})

@@ -10,10 +10,11 @@ import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
-import { offer, type PartName, parts } from '../statements/parts.ts'
-import { mostAtOnce, recordEvents } from '../statements/repeated-events.ts'
+import { offerAll, type PartName, parts, type Runners } from '../statements/parts.ts'
+import { mostAtOnce, RepeatedEvents } from '../statements/repeated-events.ts'
 import type { Read } from '../statements/statements.ts'
 import type { ReportLoss, Storage, StoreMetrics } from '../storage.ts'
+import type { Trail } from '../trail.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
 import {
@@ -28,7 +29,7 @@ import { databaseFile, entitiesFolder, fieldsFolder, migrate } from './migrate.t
 import { perform } from './perform.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSessions } from './sessions.ts'
-import { createSharedSnapshot, sqliteAudiences, sqliteClock } from './shared-snapshot.ts'
+import { createSharedSnapshot, type SharedSnapshot, sqliteAudiences, sqliteClock } from './shared-snapshot.ts'
 import { createGroupCommit, createReaderThreads, type Reader, type ReaderThreads } from './threads.ts'
 import { trailIn } from './trail.ts'
 
@@ -51,29 +52,19 @@ interface SqliteOptions {
   readonly report: ReportLoss
 }
 
-/**
- * Opens the embedded store.
- * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
- */
-export async function openEngine({
-  dataFolder,
-  create,
-  hiddenMetadata,
-  tokenSecrets,
-  eventsRetention,
-  keptVersions,
-  shared,
-  statementTimeout,
-  report,
-}: SqliteOptions): Promise<Storage> {
-  const file = databaseFile(dataFolder)
-  let isNew: boolean
+/** Makes the folder a store of this version's schema. @returns true if there was none */
+function prepareFolder({ dataFolder, create }: SqliteOptions): boolean {
   try {
-    isNew = migrate(dataFolder, create)
+    const isNew = migrate(dataFolder, create)
     makeFolder(entitiesFolder(dataFolder))
+    return isNew
   } catch (error) {
     throw asUnusable(error, dataFolder)
   }
+}
+
+/** Opens the files of the store, which stay open until it is closed. */
+async function openFiles(file: string, shared: Shared) {
   const connection = openDatabase(file, { mode: 'read', cache: 4_000, mayGoOn: () => true })
   // The first read makes the log and its index, which stay as long as the connection.
   connection.get('SELECT one FROM state')
@@ -88,82 +79,91 @@ export async function openEngine({
   }
   const files = createFilesInPlace(opened)
   const snapshot = createSharedSnapshot(connection, index, files)
+  const close = () => {
+    snapshot.close()
+    database.close()
+  }
+  return { opened, files, snapshot, close }
+}
+
+/** Searches on the threads for reading. */
+const searchIn =
+  (file: string, readerThreads: ReaderThreads) =>
+  (part: PartName): Runners['search'] =>
+  (method, args, client) => {
+    const ask = (reader: Reader) =>
+      whilePresent(client, stop => reader.call('find', file, part, method, args, stop))
+    // Without a text, little more than the page is read.
+    const [{ text }] = args as [{ readonly text: string }]
+    return text === '' ? ask(readerThreads.quick()) : readerThreads.long(client, ask)
+  }
+
+/**
+ * Opens the embedded store.
+ * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
+ */
+export async function openEngine(options: SqliteOptions): Promise<Storage> {
+  const { dataFolder, hiddenMetadata, shared } = options
+  const isNew = prepareFolder(options)
+  const file = databaseFile(dataFolder)
+  const { opened, files, snapshot, close } = await openFiles(file, shared)
   const { db } = snapshot
   const secrets = fileSecrets(dataFolder, event => writer.write('recordEvent', event))
-  const keyring = keyringOf(tokenSecrets, secrets.current)
+  const keyring = keyringOf(options.tokenSecrets, secrets.current)
   const writer = createGroupCommit(opened, keyring, shared)
-  const reporting = shared.loop === null ? reportLosses(files, report) : undefined
-  const readerThreads = createReaderThreads(shared, statementTimeout)
-  const part = <N extends PartName>(name: N) =>
-    offer(name, {
-      read: work => perform(db, work),
-      change: (method, _, args) => writer.change(`${name}.${method}`, args),
-      search: (method, args, client) => {
-        const ask = (reader: Reader) =>
-          whilePresent(client, stop => reader.call('find', file, name, method, args, stop))
-        // Without a text, little more than the page is read.
-        const [{ text }] = args as [{ readonly text: string }]
-        return text === '' ? ask(readerThreads.quick()) : readerThreads.long(client, ask)
-      },
-    })
-  const ofTrail = part('trail')
-  const events = recordEvents({
+  const reporting = shared.loop === null ? reportLosses(files, options.report) : undefined
+  const readerThreads = createReaderThreads(shared, options.statementTimeout)
+  const search = searchIn(file, readerThreads)
+  const offered = offerAll(name => ({
+    read: work => perform(db, work),
+    change: (method, _, args) => writer.change(`${name}.${method}`, args),
+    search: search(name),
+  }))
+  const events = new RepeatedEvents({
     record: event => writer.write('recordEvent', event),
     refresh: ({ begun, used, expires, stamp }, event, clientIp) =>
       writer.write('refreshSession', event, areaOf(clientIp), begun, used, expires, stamp),
     atOnce: partFor(shared.loop, mostAtOnce),
   })
-  const trail = {
-    ...ofTrail,
-    record: events.record,
-    checkpoint: () => ofTrail.checkpoint(keyring()),
+  const trail: Trail = {
+    ...offered.trail,
+    record: event => events.record(event),
+    checkpoint: () => offered.trail.checkpoint(keyring()),
     read: trailIn(file, keyring),
   }
-  /** A store that can't be read must not keep the other metrics from being shown. */
-  const amount = (read: () => Read<number>) => {
-    try {
-      snapshot.enter()
-      return perform(db, read())
-    } catch {
-      return undefined
-    }
-  }
-  const clock = sqliteClock({ db, snapshot, raise: part('clock').raise })
-  const kept = shared.loop === null ? keepTrail(trail, eventsRetention, clock) : undefined
+  const clock = sqliteClock({ db, snapshot, raise: offered.clock.raise })
+  const kept = shared.loop === null ? keepTrail(trail, options.eventsRetention, clock) : undefined
   const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
+    ...options,
     db,
     audiencesOf,
     readerThreads,
     snapshot,
     file,
-    changes: part('entities'),
-    dataFolder,
-    hiddenMetadata,
-    keptVersions,
-    shared,
+    changes: offered.entities,
   })
-  const repository = part('repository')
-  const people = part('people')
+  const { people, sessions, repository, identities } = offered
   return {
+    ...offered,
     isNew,
     people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
-    accessTokens: part('accessTokens'),
-    factors: part('factors'),
     sessions: {
-      ...part('sessions'),
-      ...sqliteSessions({ db, snapshot, write: writer.write, refresh: events.refresh }),
+      ...sessions,
+      ...sqliteSessions({
+        db,
+        snapshot,
+        write: writer.write,
+        refresh: (refreshed, event) => events.refresh(refreshed, event),
+      }),
     },
-    attempts: part('attempts'),
     entities,
     repository: {
       ...repository,
-      bitstreamsIn: (bundle, viewer, window) =>
-        repository.bitstreamsIn(
-          bundle,
-          viewer.kind === 'administrator' ? null : audiencesOf(viewer, 'by address'),
-          window,
-        ),
+      bitstreamsIn: (bundle, viewer, window) => {
+        const admitting = viewer.kind === 'administrator' ? null : audiencesOf(viewer, 'by address')
+        return repository.bitstreamsIn(bundle, admitting, window)
+      },
       putItems: (items, event) => repository.putItems(items, event, hiddenMetadata),
       // `carrel copy` copies to PostgreSQL only. A store restored from a backup of a copy has the copy's
       // event.
@@ -171,19 +171,12 @@ export async function openEngine({
     },
     secrets,
     identities: {
-      ...part('identities'),
+      ...identities,
       begin: (login, event) => writer.write('beginAtProvider', login, event),
     },
     trail,
-    metrics: {
-      ...sqliteMetrics(dataFolder, readerThreads, shared),
-      repeatedEvents: () => amount(parts.trail.reads.size),
-      heldVersions: () => amount(parts.entities.reads.heldSize),
-    },
+    metrics: sqliteMetrics(dataFolder, snapshot, readerThreads, shared),
     clock,
-    alerts: part('alerts'),
-    processes: part('processes'),
-    registry: part('registry'),
     ping: async () => {
       // The writer is asked first, because it remembers a loss for all event loops.
       await writer.check()
@@ -198,8 +191,7 @@ export async function openEngine({
       await entities.close()
       await writer.close()
       await readerThreads.close()
-      snapshot.close()
-      database.close()
+      close()
     },
   }
 }
@@ -245,14 +237,26 @@ function asUnusable(error: unknown, dataFolder: string): unknown {
 /** Sizes come from the file system: only SQLite may open its files (docs/decisions/0005). */
 function sqliteMetrics(
   dataFolder: string,
+  snapshot: SharedSnapshot,
   readerThreads: Pick<ReaderThreads, 'measure'>,
   { listings, cacheUsage }: Shared,
-): Omit<StoreMetrics, 'repeatedEvents' | 'heldVersions'> {
+): StoreMetrics {
   const file = databaseFile(dataFolder)
   const folders = [entitiesFolder(dataFolder), fieldsFolder(dataFolder)]
   const filesIn = async (folder: string) =>
     (await readdir(folder, { recursive: true }).catch(() => [])).map(name => join(folder, name))
+  /** A store that can't be read must not keep the other metrics from being shown. */
+  const amount = (read: () => Read<number>) => {
+    try {
+      snapshot.enter()
+      return perform(snapshot.db, read())
+    } catch {
+      return undefined
+    }
+  }
   return {
+    repeatedEvents: () => amount(parts.trail.reads.size),
+    heldVersions: () => amount(parts.entities.reads.heldSize),
     sizes: async () => {
       const files = (await Promise.all(folders.map(filesIn))).flat()
       const ofEntities = await Promise.all(files.map(sizeOf))

@@ -53,7 +53,7 @@ type Searching<F> = F extends (...args: infer A) => Statements<infer R>
 type Work = (...args: readonly unknown[]) => Statements<unknown>
 
 /** The functions with which an engine runs the statements of a part. */
-interface Runners {
+export interface Runners {
   read(work: Read<unknown>): Awaitable<unknown>
   /** @param method the name of the change */
   change(method: string, work: () => Change<unknown>, args: readonly unknown[]): Promise<unknown>
@@ -61,7 +61,7 @@ interface Runners {
 }
 
 /** Makes a part from its statements. */
-export function offer<N extends PartName>(name: N, { read, change, search }: Runners): Offered<N> {
+function offer<N extends PartName>(name: N, { read, change, search }: Runners): Offered<N> {
   const { reads, changes, searches = {} } = statementsOf(name)
   const offered: Record<string, (...args: readonly unknown[]) => unknown> = {}
   for (const [method, work] of Object.entries(reads)) offered[method] = (...args) => read(work(...args))
@@ -71,6 +71,12 @@ export function offer<N extends PartName>(name: N, { read, change, search }: Run
     offered[method] = (...args) => search(method, args.slice(0, -1), args.at(-1) as Client)
   return offered as Offered<N>
 }
+
+/** Makes all parts. @param runners returns the functions with which an engine runs the statements of a part */
+export const offerAll = (runners: (name: PartName) => Runners) =>
+  Object.fromEntries(
+    (Object.keys(parts) as PartName[]).map(name => [name, offer(name, runners(name))]),
+  ) as unknown as { readonly [N in PartName]: Offered<N> }
 
 /** A change or a search, by the name of its part and its own. */
 export function statementsNamed(kind: 'changes' | 'searches', part: string, method: string): Work {

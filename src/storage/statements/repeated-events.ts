@@ -18,15 +18,6 @@ const mostNamed = 1_000
 const mostKept = 20_000
 const writtenAtOnce = 20
 
-interface RecordedEvents {
-  /** Records an event that belongs to no change, or counts it. */
-  record(event: AuditEvent): Promise<void>
-  /** Records a refresh and when its session was used, or counts it. */
-  refresh(refreshed: Refreshed, event: AuditEvent): Promise<void>
-  /** Records what was counted. */
-  close(): Promise<void>
-}
-
 interface Writers {
   /** Writes one event. */
   readonly record: (event: AuditEvent) => Promise<void>
@@ -74,138 +65,151 @@ type Forgotten = 'unrepeated' | 'names' | 'group'
  * memory: the first is written at once, the number of the others once a minute. Each event loop counts its own. Counts
  * that are not yet written are lost if the process is killed.
  */
-export function recordEvents({ record, refresh, atOnce: share }: Writers): RecordedEvents {
-  const atOnce = Math.max(1, share)
-  const failures = countFailures(record)
-  const groups = new Map<string, Group>()
+export class RepeatedEvents {
+  readonly #writers: Writers
+  readonly #atOnce: number
+  readonly #failures: ReturnType<typeof countFailures>
+  readonly #groups = new Map<string, Group>()
   /** Number of items in all groups. */
-  let kept = 0
-  let timer: NodeJS.Timeout | undefined
-  let isLooking = false
+  #kept = 0
+  #timer: NodeJS.Timeout | undefined
+  #isLooking = false
+
+  constructor(writers: Writers) {
+    this.#writers = writers
+    this.#atOnce = Math.max(1, writers.atOnce)
+    this.#failures = countFailures(writers.record)
+  }
+
+  /** Records an event that belongs to no change, or counts it. */
+  record(event: AuditEvent): Promise<void> {
+    return isCounted(event) ? this.#count(event) : this.#failures.record(event)
+  }
+
+  /** Records a refresh and when its session was used, or counts it. */
+  refresh(refreshed: Refreshed, event: AuditEvent): Promise<void> {
+    return this.#count(event, refreshed)
+  }
+
+  /** Records what was counted. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#writeAll([...this.#groups.values()])
+    await this.#failures.close()
+  }
 
   /**
    * Writes one event at once. A refresh is written with the end of the last token that may be handed out before its
    * session is written again, so that no session is forgotten while it is alive.
    */
-  async function write(group: Group, event: AuditEvent, used: Used | undefined): Promise<void> {
-    if (!used) return record(event)
+  async #write(group: Group, event: AuditEvent, used: Used | undefined): Promise<void> {
+    if (!used) return this.#writers.record(event)
     const { refreshed, clientIp, at } = used
     const expires = Math.ceil(refreshed.expires + performance.now() - at + group.window)
-    await refresh({ ...refreshed, expires }, event, clientIp)
+    await this.#writers.refresh({ ...refreshed, expires }, event, clientIp)
     group.expires = Math.max(group.expires, expires)
   }
 
-  async function count(event: AuditEvent, refreshed?: Refreshed): Promise<void> {
+  async #count(event: AuditEvent, refreshed?: Refreshed): Promise<void> {
     const at = performance.now()
     const used = refreshed && { refreshed, clientIp: event.clientIp, at }
     const key = groupOf(event)
-    let group = groups.get(key)
-    if (group && at - group.since >= group.window) {
-      await writeCounts(group)
-      return count(event, refreshed)
+    const group = this.#groups.get(key)
+    if (!group) return this.#addFirst(newGroup(key, event, at, refreshed), event, used)
+    if (at - group.since >= group.window) {
+      await this.#writeCounts(group)
+      return this.#count(event, refreshed)
     }
     // The time between the making of a token and this line varies, so a token may outlive what was written.
-    if (group && refreshed && group.expires > 0 && refreshed.expires > group.expires) {
+    if (refreshed && group.expires > 0 && refreshed.expires > group.expires) {
       group.used = used
-      return write(group, detached(event), used)
+      return this.#write(group, detached(event), used)
     }
-    const clientIp = event.clientIp === null ? null : networkPrefix(event.clientIp)
-    const { object } = event
-    const name = `${object}\n${clientIp}`
-    const known = group?.items.get(name)
-    if (group && known) {
-      if (known.writing) {
-        await known.writing
-        return count(event, refreshed)
-      }
-      known.last = msNow()
-      if (known.count++ === 0) known.first = known.last
-      group.used = used
-      return
+    const known = group.items.get(nameOf(countedIn(event)))
+    if (!known) return this.#addFirst(group, event, used)
+    if (known.writing) {
+      await known.writing
+      return this.#count(event, refreshed)
     }
-    group ??= {
-      key,
-      event: detached(event),
-      window: refreshed ? Math.min(countFor, refreshed.expires - refreshed.used) : countFor,
-      since: at,
-      rows: 0,
-      items: new Map(),
-      used,
-      expires: 0,
-      writing: undefined,
-    }
-    if (kept >= mostKept || group.items.size >= mostOfGroup) {
-      makeRoom(group)
-      if (kept >= mostKept || group.items.size >= mostOfGroup) return write(group, detached(event), used)
-    }
-    groups.set(key, group)
+    known.last = msNow()
+    if (known.count++ === 0) known.first = known.last
     group.used = used
-    timer ??= setInterval(() => void look(), lookEvery).unref()
+  }
+
+  /** Writes the first event with an object and a network, or counts it if its group has written enough. */
+  async #addFirst(group: Group, event: AuditEvent, used: Used | undefined): Promise<void> {
+    const isFull = () => this.#kept >= mostKept || group.items.size >= mostOfGroup
+    if (isFull()) this.#makeRoom(group)
+    if (isFull()) return this.#write(group, detached(event), used)
+    this.#groups.set(group.key, group)
+    group.used = used
+    this.#timer ??= setInterval(() => void this.#look(), lookEvery).unref()
     const now = msNow()
-    const item: Item = { object, clientIp, count: 0, first: now, last: now, writing: undefined }
+    const item: Item = { ...countedIn(event), count: 0, first: now, last: now, writing: undefined }
+    const name = nameOf(item)
     group.items.set(name, item)
-    kept++
-    if (group.rows >= atOnce) {
+    this.#kept++
+    if (group.rows >= this.#atOnce) {
       item.count = 1
       return
     }
     group.rows++
-    item.writing = write(group, detached(event), used)
+    item.writing = this.#write(group, detached(event), used)
     try {
       await item.writing
     } catch (error) {
-      drop(group, name)
-      if (group.items.size === 0) groups.delete(key)
+      this.#drop(group, name)
+      if (group.items.size === 0) this.#groups.delete(group.key)
       throw error
     } finally {
       item.writing = undefined
     }
   }
 
-  function drop(group: Group, name: string): void {
-    if (group.items.delete(name)) kept--
+  #drop(group: Group, name: string): void {
+    if (group.items.delete(name)) this.#kept--
   }
 
   /** Writes the counts of the group if it is full, or else those of the group that was kept longest. */
-  function makeRoom(group: Group): void {
+  #makeRoom(group: Group): void {
     const [full, forgets] =
       group.items.size >= mostOfGroup
         ? ([group, 'names'] as const)
-        : ([[...groups.values()].find(one => one.writing === undefined), 'group'] as const)
+        : ([[...this.#groups.values()].find(one => one.writing === undefined), 'group'] as const)
     // Counts that can't be written now stay, and are tried again later.
-    if (full) writeCounts(full, forgets).catch(() => {})
+    if (full) this.#writeCounts(full, forgets).catch(() => {})
   }
 
   /** Writes what was counted until now, also if earlier counts are just being written. */
-  async function writeAllCounts(group: Group): Promise<void> {
+  async #writeAllCounts(group: Group): Promise<void> {
     await group.writing
-    await writeCounts(group)
+    await this.#writeCounts(group)
   }
 
-  function writeCounts(group: Group, forgets: Forgotten = 'unrepeated'): Promise<void> {
-    group.writing ??= writeRows(group, forgets).finally(() => {
+  #writeCounts(group: Group, forgets: Forgotten = 'unrepeated'): Promise<void> {
+    group.writing ??= this.#writeRows(group, forgets).finally(() => {
       group.writing = undefined
     })
     return group.writing
   }
 
-  async function writeRows(group: Group, forgets: Forgotten): Promise<void> {
+  async #writeRows(group: Group, forgets: Forgotten): Promise<void> {
     const at = performance.now()
     let counted: Item[] = []
     for (const [name, item] of group.items) {
       if (item.writing) continue
       if (item.count > 0) counted.push({ ...item })
       // An event that was not repeated is a first one again.
-      if (forgets !== 'unrepeated' || item.count === 0) drop(group, name)
+      if (forgets !== 'unrepeated' || item.count === 0) this.#drop(group, name)
       else item.count = 0
     }
     try {
       while (counted.length > 0) {
-        await write(group, eventOfCounts(group.event, counted.slice(0, mostNamed)), group.used)
+        await this.#write(group, eventOfCounts(group.event, counted.slice(0, mostNamed)), group.used)
         counted = counted.slice(mostNamed)
       }
     } catch (error) {
-      for (const item of counted) putBack(group, item)
+      for (const item of counted) this.#putBack(group, item)
       throw error
     }
     if (forgets === 'unrepeated') {
@@ -213,53 +217,62 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
       group.rows = 0
     }
     // A group whose names are forgotten still knows how many rows it has written.
-    if (forgets !== 'names' && group.items.size === 0) groups.delete(group.key)
+    if (forgets !== 'names' && group.items.size === 0) this.#groups.delete(group.key)
   }
 
   /** Keeps a count that could not be written, together with what was counted since. */
-  function putBack(group: Group, { count, first, ...item }: Item): void {
-    const name = `${item.object}\n${item.clientIp}`
-    const later = group.items.get(name)
+  #putBack(group: Group, item: Item): void {
+    const later = group.items.get(nameOf(item))
     if (!later) {
-      group.items.set(name, { ...item, count, first })
-      kept++
+      group.items.set(nameOf(item), item)
+      this.#kept++
       return
     }
     if (later.count === 0) later.last = item.last
-    later.first = first
-    later.count += count
+    later.first = item.first
+    later.count += item.count
   }
 
-  async function writeAll(due: readonly Group[]): Promise<void> {
+  async #writeAll(due: readonly Group[]): Promise<void> {
     for (let at = 0; at < due.length; at += writtenAtOnce) {
       const some = due.slice(at, at + writtenAtOnce)
-      const results = await Promise.allSettled(some.map(writeAllCounts))
+      const results = await Promise.allSettled(some.map(group => this.#writeAllCounts(group)))
       // A store that doesn't answer is left alone until the next time.
       if (results.some(({ status }) => status === 'rejected')) return
     }
   }
 
-  async function look(): Promise<void> {
-    if (isLooking) return
-    isLooking = true
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
     const now = performance.now()
-    await writeAll([...groups.values()].filter(({ since, window }) => now - since >= window))
-    isLooking = false
-    if (groups.size > 0) return
-    clearInterval(timer)
-    timer = undefined
-  }
-
-  return {
-    record: event => (isCounted(event) ? count(event) : failures.record(event)),
-    refresh: (refreshed, event) => count(event, refreshed),
-    close: async () => {
-      clearInterval(timer)
-      await writeAll([...groups.values()])
-      await failures.close()
-    },
+    await this.#writeAll([...this.#groups.values()].filter(({ since, window }) => now - since >= window))
+    this.#isLooking = false
+    if (this.#groups.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
   }
 }
+
+const newGroup = (key: string, event: AuditEvent, since: number, refreshed?: Refreshed): Group => ({
+  key,
+  event: detached(event),
+  window: refreshed ? Math.min(countFor, refreshed.expires - refreshed.used) : countFor,
+  since,
+  rows: 0,
+  items: new Map(),
+  used: undefined,
+  expires: 0,
+  writing: undefined,
+})
+
+/** The object and the network by which the events of a group differ. */
+const countedIn = ({ object, clientIp }: AuditEvent): Pick<Item, 'object' | 'clientIp'> => ({
+  object,
+  clientIp: clientIp === null ? null : networkPrefix(clientIp),
+})
+
+const nameOf = ({ object, clientIp }: Pick<Item, 'object' | 'clientIp'>) => `${object}\n${clientIp}`
 
 /** While acting, the networks are told apart: the eperson may not see them. */
 const groupOf = ({ event, session, eperson, actor, method, reason, clientIp }: AuditEvent): string =>
