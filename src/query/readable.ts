@@ -105,4 +105,7 @@ export function writable(entity: Entity, caller: Caller): RecordEntity {
   return entity as RecordEntity
 }
 
+/** An entity whose records the caller may write, and what a query about it may use. */
+export type KnownToWrite = KnownEntity & { readonly entity: RecordEntity }
+
 const notWritable = (detail: string) => new Problem('not-writable', detail)

@@ -8,6 +8,7 @@ import type { RecordEntity, RecordWrite } from '../../storage/entities.ts'
 import { keyPlan, keyTextOf, notFound, objectOf, valuesOfKey } from '../keys.ts'
 import { checkedJson, completed, readJson } from './check-record.ts'
 import { isWrittenSo, patched, setMember } from './json-patch.ts'
+import type { StepWrite } from './other-records.ts'
 
 /** Changes of records: as a request asks for them, the records that they result in, and their events. */
 
@@ -39,12 +40,7 @@ export function changeIn(request: FastifyRequest): Change {
  * Makes the record that a change results in; null if it is deleted.
  * @param before JSON of the record; undefined for a new one
  */
-export function changed(
-  change: Change,
-  entity: RecordEntity,
-  key: string,
-  before: string | undefined,
-): unknown {
+function changed(change: Change, entity: RecordEntity, key: string, before: string | undefined): unknown {
   if (change.event === 'record.put') {
     const record = withKey(entity, change.body, key)
     return before === undefined && change.defaults ? completed(entity, record) : record
@@ -72,7 +68,7 @@ const maxMembers = 30
 const maxValue = 300
 
 /** Describes the differences between two records for the audit trail. */
-export function changesBetween(before: Members | null, after: Members | null): Changes {
+function changesBetween(before: Members | null, after: Members | null): Changes {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   const different = names.filter(name => jsonIn(before, name) !== jsonIn(after, name))
   const some = different.slice(0, maxMembers)
@@ -109,6 +105,8 @@ function merged(target: unknown, patch: unknown): unknown {
 export interface Target {
   /** undefined: it is in the record, which a query has found. */
   readonly key: string | undefined
+  /** Its name, where that is known. */
+  readonly name?: string
   readonly before: string | undefined
   readonly change: Change
 }
@@ -118,6 +116,7 @@ export interface Made extends Target {
   readonly key: string
   readonly after: string | null
   readonly write: Omit<RecordWrite, 'entity' | 'before'>
+  readonly step: StepWrite
   readonly object: string
   readonly changes: ReturnType<typeof changesBetween>
 }
@@ -128,17 +127,22 @@ export function changeMade(entity: RecordEntity, target: Target): Made | undefin
   const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
   const key = target.key ?? keyTextOf(entity, earlier ?? {})
   const made = changed(change, entity, key, before)
-  const [, nameOf] = keyPlan(entity, key)
-  const name = earlier ? recordKey(entity, keyValues(entity, earlier)) : nameOf()
-  const after = made === null ? null : checkedJson(entity, made, name)
+  const name =
+    target.name ?? (earlier ? recordKey(entity, keyValues(entity, earlier)) : keyPlan(entity, key)[1]())
+  const after = made === null && change.event !== 'record.put' ? null : checkedJson(entity, made, name)
   if (after === before) return undefined
   if (change.event === 'record.change' && earlier !== undefined && isWrittenSo(earlier, made))
     return undefined
-  const values = keyValues(entity, after === null ? (earlier ?? {}) : (made as Members))
+  const record = after === null ? null : (made as Members)
+  const values = keyValues(entity, record ?? earlier ?? {})
   const added = before === undefined ? 1 : after === null ? -1 : 0
-  const write = { key: name, values, json: after, added } as const
   return {
-    ...{ ...target, key, after, write, object: objectOf(entity, earlier ?? (made as Members)) },
-    changes: changesBetween(earlier ?? null, made as Members | null),
+    ...target,
+    key,
+    after,
+    write: { key: name, values, json: after, added },
+    step: { key: name, before: earlier, after: record },
+    object: objectOf(entity, earlier ?? (made as Members)),
+    changes: changesBetween(earlier ?? null, record),
   }
 }

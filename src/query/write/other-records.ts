@@ -26,12 +26,13 @@ import { oneOf } from '../check/normal-form.ts'
 import { keyTextOf } from '../keys.ts'
 import { type Json, nodeOf, QueryError } from '../language/node.ts'
 import type { KnownEntity } from '../plan.ts'
+import type { KnownToWrite } from '../readable.ts'
 import { pointerTo } from './check-record.ts'
-import type { Guess } from './guesses.ts'
 
 /** Constraints between a record and others: unique values and references (docs/decisions/0076). */
 
-interface Write {
+/** A write that is checked against other records. */
+export interface StepWrite {
   /** The name of the record. */
   readonly key: string
   readonly before: Members | undefined
@@ -39,12 +40,20 @@ interface Write {
   readonly after: Members | null
 }
 
+/** A key that was looked for in an entity that the caller may not read. */
+export interface Guess {
+  readonly field: string
+  /** The record that would have it, as its address has it. */
+  readonly key: string
+  readonly value: unknown
+}
+
 /** A write of a step that can't be made. */
 export class StepRefused extends Error {
-  readonly write: Write
+  readonly write: StepWrite
   readonly problem: Problem
 
-  constructor(write: Write, problem: Problem) {
+  constructor(write: StepWrite, problem: Problem) {
     super(problem.message)
     this.write = write
     this.problem = problem
@@ -54,7 +63,7 @@ export class StepRefused extends Error {
 /** A value that is looked for, and the first write that has it. */
 interface Wanted {
   readonly value: unknown
-  readonly write: Write
+  readonly write: StepWrite
 }
 
 /** Number of values that are looked up at a time, after which others have their turn. */
@@ -71,8 +80,8 @@ const atATime = 1_000
 export async function checkStep(
   entities: Entities,
   request: FastifyRequest,
-  known: KnownEntity & { readonly entity: RecordEntity },
-  writes: readonly Write[],
+  known: KnownToWrite,
+  writes: readonly StepWrite[],
   guesses: Guess[],
 ): Promise<readonly Reliance[]> {
   const { entity, entities: all } = known
@@ -105,10 +114,10 @@ interface Step {
   readonly request: FastifyRequest
   readonly known: KnownEntity
   readonly entity: RecordEntity
-  readonly writes: readonly Write[]
+  readonly writes: readonly StepWrite[]
   readonly guesses: Guess[]
   /** What the step makes of records, by their names. */
-  readonly records: ReadonlyMap<string, Write['after']>
+  readonly records: ReadonlyMap<string, StepWrite['after']>
   readonly except: readonly string[]
   readonly relies: Reliance[]
 }
@@ -186,11 +195,11 @@ async function requireThere(step: Step, { field, to, key }: Reference): Promise<
 async function requireUnreferenced(step: Step, { from, field, key }: Reference): Promise<void> {
   const { entity, known, records, writes } = step
   const nameOf = keyOf(key)
-  const own = (write: Write) => keyValues(entity, write.before ?? {})[0]
+  const own = (write: StepWrite) => keyValues(entity, write.before ?? {})[0]
   const deleted = writes.filter(({ after }) => after === null)
   const wanted = new Map(deleted.map(write => [nameOf(own(write)), { value: own(write), write }]))
   const isSelf = from.name === entity.name
-  let found: { readonly write: Write; readonly keys: string[] } | undefined
+  let found: { readonly write: StepWrite; readonly keys: string[] } | undefined
   for await (const [row, value] of rowsWith(step, from, field, wanted)) {
     const name = recordKey(from, keyValues(from, row))
     const write = wanted.get(nameOf(value))?.write
@@ -212,7 +221,7 @@ const valueIn = (record: Members | null | undefined, name: string): unknown =>
 function changedValues(
   field: Field,
   nameOf: (value: unknown) => string,
-  writes: readonly Write[],
+  writes: readonly StepWrite[],
 ): Map<string, Wanted> {
   const wanted = new Map<string, Wanted>()
   for (const write of writes) {
@@ -224,7 +233,7 @@ function changedValues(
 }
 
 /** @throws StepRefused for the second record of a step that has a value */
-function requireDifferent(entity: RecordEntity, field: Field, writes: readonly Write[]): void {
+function requireDifferent(entity: RecordEntity, field: Field, writes: readonly StepWrite[]): void {
   const nameOf = keyOf(field)
   const seen = new Map<string, Members>()
   for (const write of writes) {

@@ -2,37 +2,27 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import { type Body, changes, jsonOf, rightTo } from '../../http/access.ts'
 import { type Addresses, pathOf } from '../../http/addresses.ts'
-import { eventOf } from '../../http/audit.ts'
 import { clientOf } from '../../http/connection.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { sendJson } from '../../http/json-body.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import { requireState } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
-import { Overloaded } from '../../lib/fair-queue.ts'
-import { type Members, parseWritten } from '../../lib/json.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
-import { keyValues } from '../../model/record-changes.ts'
-import type { Entities } from '../../storage/entities.ts'
-import type { Trail } from '../../storage/trail.ts'
 import { recordTag } from '../entity-tag.ts'
-import { keyPlan, objectOf, segmentsOf } from '../keys.ts'
-import { knownTo, writable } from '../readable.ts'
-import { type Change, changed, changeIn, changesBetween, jsonPatch, mergePatch } from './change.ts'
+import { keyPlan, segmentsOf } from '../keys.ts'
+import { type KnownToWrite, knownTo, writable } from '../readable.ts'
+import { type Change, changeIn, changeMade, jsonPatch, mergePatch } from './change.ts'
 import { checkedJson, maxRecord } from './check-record.ts'
-import { type Guess, recordGuesses } from './guesses.ts'
-import { isWrittenSo } from './json-patch.ts'
-import { checkStep, StepRefused } from './other-records.ts'
-import { createTurns } from './turns.ts'
+import { type Checking, checkMade, eventOfMade } from './step.ts'
+import { createTurns, untilWritten } from './turns.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
 
-interface Parts {
+interface Parts extends Checking {
   readonly addresses: Addresses
   readonly config: Pick<Config, 'queryBase'>
-  readonly entities: Entities
   readonly limits: Pick<Limits, 'loops'>
-  readonly trail: Pick<Trail, 'record'>
 }
 
 /** Maximum number of records written at the same time, in all event loops together. */
@@ -104,63 +94,43 @@ export function recordRoutes(
   const locationOf = (request: FastifyRequest): string =>
     addresses.query + pathOf(request.url).slice(config.queryBase.length)
 
-  /** Writes the record. If another request has written it meanwhile, the change is made again. */
-  async function write(request: FastifyRequest, address: Address, change: Change): Promise<Written> {
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const written = await attemptToWrite({ entities, trail }, request, address, change)
-      if (written) return written
-    }
-    throw new Overloaded(
-      `The record ${address.key.slice(0, 200)} is being written by others all the time. Retry in a moment.`,
+  const write = (request: FastifyRequest, address: Address, change: Change): Promise<Written> =>
+    untilWritten(
+      entities,
+      request,
+      address.name,
+      { most: maxAttempts, busy: `The record ${address.key.slice(0, 200)} is` },
+      known => attemptToWrite({ entities, trail }, request, known, address.key, change),
     )
-  }
 }
 
 /** @returns undefined if another request has written the record meanwhile */
 async function attemptToWrite(
-  { entities, trail }: Pick<Parts, 'entities' | 'trail'>,
+  parts: Checking,
   request: FastifyRequest,
-  { name, key }: Address,
+  known: KnownToWrite,
+  key: string,
   change: Change,
 ): Promise<Written | undefined> {
-  const known = await knownTo(entities, request, name)
-  const entity = writable(known.entity, request.caller)
+  const { entities } = parts
+  const { entity } = known
   entities.requireRoom(entity)
   const [plan, nameOf] = keyPlan(entity, key)
-  const named = nameOf()
+  const name = nameOf()
   const { json: before, seq } = await entities.record(plan, nameOf, clientOf(request))
   requireState(request.headers, before === undefined ? undefined : recordTag(before), 'record')
-  const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
-  const made = changed(change, entity, key, before)
-  const json = change.event === 'record.delete' ? null : checkedJson(entity, made, named)
+  const made = changeMade(entity, { key, name, before, change })
   // A patch may move values and move them back. Then nothing is written, and the stored record is the
   // answer.
-  const isSame =
-    json === before ||
-    (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
-  if (isSame) return { json: before ?? null, isNew: false }
-  const after = json === null ? null : (made as Members)
-  const object = objectOf(entity, earlier ?? (made as Members))
-  const guesses: Guess[] = []
-  const step = [{ key: named, before: earlier, after }]
-  const relies = await checkStep(entities, request, { ...known, entity }, step, guesses).catch(
-    async error => {
-      await recordGuesses(trail, request, object, guesses)
-      throw error instanceof StepRefused ? error.problem : error
-    },
-  )
+  if (!made) return { json: before ?? null, isNew: false }
+  // Only a patch of several records deletes those that it makes null.
+  if (made.after === null && change.event !== 'record.delete') checkedJson(entity, null, name)
+  const relies = await checkMade(parts, request, known, [made], false, (_, problem) => problem)
   const isWritten = await entities.writeRecord(
-    {
-      ...{ entity, key: named, before: seq, json, relies },
-      values: keyValues(entity, after ?? earlier ?? {}),
-      added: before === undefined ? 1 : json === null ? -1 : 0,
-    },
-    {
-      ...eventOf(request.caller, request, { event: change.event, outcome: 'success', object }),
-      changes: changesBetween(earlier ?? null, after),
-    },
+    { ...made.write, entity, before: seq, relies },
+    eventOfMade(request, made),
   )
-  return isWritten ? { json, isNew: before === undefined } : undefined
+  return isWritten ? { json: made.after, isNew: before === undefined } : undefined
 }
 
 /** The JSON of a record that was written; null if it was deleted. */

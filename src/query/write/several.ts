@@ -1,26 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Body, changes, rightTo } from '../../http/access.ts'
-import { eventOf } from '../../http/audit.ts'
 import { clientOf } from '../../http/connection.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { sendJson } from '../../http/json-body.ts'
 import { quote } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { type Client, Overloaded } from '../../lib/fair-queue.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import { type Members, parseWritten } from '../../lib/json.ts'
 import { viewerOf } from '../../model/caller.ts'
 import type { Entity } from '../../model/entities.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
-import type { Trail } from '../../storage/trail.ts'
 import { recordTag } from '../entity-tag.ts'
 import { keyPlan, keyTextOf } from '../keys.ts'
 import { parseAsked } from '../parse.ts'
 import { type Known, type KnownEntity, planOf } from '../plan.ts'
-import { knownTo, writable } from '../readable.ts'
+import { type KnownToWrite, knownTo, writable } from '../readable.ts'
 import { type Change, changeMade, jsonPatch, type Made, mergePatch, type Target } from './change.ts'
-import { type Guess, recordGuesses } from './guesses.ts'
-import { checkStep, StepRefused } from './other-records.ts'
 import {
   type Asked,
   askedBy,
@@ -33,14 +29,13 @@ import {
   type Write,
   wrongBody,
 } from './several-asked.ts'
-import { createTurns } from './turns.ts'
+import { type Checking, checkMade, eventOfMade } from './step.ts'
+import { createTurns, untilWritten } from './turns.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
-interface Parts {
-  readonly entities: Entities
+interface Parts extends Checking {
   readonly limits: Pick<Limits, 'loops'>
-  readonly trail: Pick<Trail, 'record'>
 }
 
 /** Maximum number of such changes made at the same time, in all event loops together. */
@@ -84,44 +79,45 @@ export function severalRoutes(app: FastifyInstance, { entities, limits, trail }:
       },
     })
 
-  /** Changes the records. If another request has written one of them meanwhile, all of it is done again. */
-  async function changeTogether(request: FastifyRequest, name: string, asked: Asked): Promise<string> {
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const known = await knownTo(entities, request, name)
-      const entity = writable(known.entity, request.caller)
-      if (!asked.isDryRun) entities.requireRoom(entity)
-      const targets =
-        asked.query === undefined || asked.change === undefined
-          ? await named(entities, entity, asked.writes, clientOf(request))
-          : await found(entities, { ...known, entity }, asked.query, asked.change, request)
-      if (asked.expected !== undefined && targets.length !== asked.expected)
-        throw new Problem(
-          'precondition-failed',
-          `The query finds ${records(targets.length)}, and not ${asked.expected.toLocaleString('en')}. Nothing was changed.`,
-          { members: { count: targets.length } },
-        )
-      const all = await madeOf({ entities, trail }, { ...known, entity }, targets, request, asked.isDryRun)
-      if (asked.isDryRun || all.length === 0) return answerOf(targets.length, all, asked)
-      const event = (made: Made) => ({
-        ...eventOf(request.caller, request, {
-          event: made.after === null ? 'record.delete' : made.change.event,
-          outcome: 'success',
-          object: made.object,
-        }),
-        changes: made.changes,
-      })
-      const isWritten = await entities.writeTogether(
-        entity,
-        all.map(({ write }) => write),
-        all.map(event),
-      )
-      if (isWritten) return answerOf(targets.length, all, asked)
-    }
-    throw new Overloaded(`Records of ${name} are being written by others all the time. Retry in a moment.`)
-  }
+  const changeTogether = (request: FastifyRequest, name: string, asked: Asked): Promise<string> =>
+    untilWritten(entities, request, name, { most: maxAttempts, busy: `Records of ${name} are` }, known =>
+      attemptTogether({ entities, trail }, request, known, asked),
+    )
 }
 
-type Checking = Pick<Parts, 'entities' | 'trail'>
+/** @returns undefined if another request has written one of the records meanwhile */
+async function attemptTogether(
+  parts: Checking,
+  request: FastifyRequest,
+  known: KnownToWrite,
+  asked: Asked,
+): Promise<string | undefined> {
+  const { entities } = parts
+  const { entity } = known
+  if (!asked.isDryRun) entities.requireRoom(entity)
+  const targets =
+    asked.query === undefined || asked.change === undefined
+      ? await named(entities, entity, asked.writes, clientOf(request))
+      : await found(entities, known, asked.query, asked.change, request)
+  if (asked.expected !== undefined && targets.length !== asked.expected)
+    throw new Problem(
+      'precondition-failed',
+      `The query finds ${records(targets.length)}, and not ${asked.expected.toLocaleString('en')}. Nothing was changed.`,
+      { members: { count: targets.length } },
+    )
+  const all = await madeOf(entity, targets)
+  const [first, ...others] = all
+  if (!first) return answerOf(targets.length, all, asked)
+  const relies = await checkMade(parts, request, known, [first, ...others], asked.isDryRun, aboutRecord)
+  if (asked.isDryRun) return answerOf(targets.length, all, asked)
+  const isWritten = await entities.writeTogether(
+    entity,
+    // The step is written whole or not at all, so that one of the writes relies on it for all.
+    [{ ...first.write, relies }, ...others.map(({ write }) => write)],
+    all.map(made => eventOfMade(request, made)),
+  )
+  return isWritten ? answerOf(targets.length, all, asked) : undefined
+}
 
 /** Finds the records of a query, with the default condition of the entity (Q25) as in a list. */
 async function found(
@@ -182,16 +178,8 @@ async function named(
 }
 
 /** Makes the changes. @returns the records that differ afterwards. @throws Problem with the key of a record */
-async function madeOf(
-  parts: Checking,
-  known: KnownEntity & { readonly entity: RecordEntity },
-  targets: readonly Target[],
-  request: FastifyRequest,
-  isDryRun: boolean,
-): Promise<readonly Made[]> {
-  const { entity } = known
+async function madeOf(entity: RecordEntity, targets: readonly Target[]): Promise<readonly Made[]> {
   const all: Made[] = []
-  const writes: StepWrite[] = []
   let bytes = 0
   for (const [at, target] of targets.entries()) {
     if (at % atATime === 0) await turn()
@@ -200,53 +188,21 @@ async function madeOf(
       if (made === undefined) continue
       bytes += (made.after ?? '').length + (made.before ?? '').length
       if (bytes > 2 * maxBytes) throw tooMany('The records are larger than 16 MiB')
-      writes.push({
-        key: made.write.key,
-        before: membersOf(made.before),
-        after: membersOf(made.after) ?? null,
-      })
       all.push(made)
     } catch (error) {
+      if (!(error instanceof Problem)) throw error
       throw aboutRecord(keyTextOfTarget(entity, target), error)
     }
   }
-  return await held(parts, known, all, writes, request, isDryRun)
+  return all
 }
 
-/** Checks the records of a step against all others. @returns them with the states that they rely on */
-async function held(
-  { entities, trail }: Checking,
-  known: KnownEntity & { readonly entity: RecordEntity },
-  all: readonly Made[],
-  writes: readonly StepWrite[],
-  request: FastifyRequest,
-  isDryRun: boolean,
-): Promise<readonly Made[]> {
-  const [first, ...others] = all
-  if (!first) return all
-  const guesses: Guess[] = []
-  try {
-    const relies = await checkStep(entities, request, known, writes, guesses)
-    if (isDryRun) await recordGuesses(trail, request, first.object, guesses)
-    // The step is written whole or not at all, so that one of the writes relies on it for all.
-    return [{ ...first, write: { ...first.write, relies } }, ...others]
-  } catch (error) {
-    if (!(error instanceof StepRefused)) throw error
-    const of = all.find(({ write }) => write.key === error.write.key) ?? first
-    await recordGuesses(trail, request, of.object, guesses)
-    throw aboutRecord(of.key, error.problem)
-  }
-}
-
-/** @returns the error with the key of the record that it is about */
-const aboutRecord = (key: string, error: unknown): unknown =>
-  error instanceof Problem
-    ? new Problem(
-        error.code,
-        `The record ${quote(key.slice(0, 200))}: ${error.message} Nothing was changed.`,
-        { headers: error.headers, members: { ...error.members, key: key.slice(0, 500) } },
-      )
-    : error
+/** Makes a problem with the key of the record that it is about. */
+const aboutRecord = (key: string, { code, message, headers, members }: Problem): Problem =>
+  new Problem(code, `The record ${quote(key.slice(0, 200))}: ${message} Nothing was changed.`, {
+    headers,
+    members: { ...members, key: key.slice(0, 500) },
+  })
 
 /** The entities without the default condition of one, which is no condition of a query's own. */
 function withoutDefault<K extends Known>(known: K, { defaultCondition: _, ...entity }: Entity): K {
@@ -254,13 +210,8 @@ function withoutDefault<K extends Known>(known: K, { defaultCondition: _, ...ent
   return { ...known, entities, entity: known.entity && entity }
 }
 
-type StepWrite = Parameters<typeof checkStep>[3][number]
-
-const membersOf = (json: string | null | undefined): Members | undefined =>
-  typeof json === 'string' ? (parseWritten(json) as Members) : undefined
-
 const keyTextOfTarget = (entity: RecordEntity, { key, before }: Target): string =>
-  key ?? keyTextOf(entity, membersOf(before) ?? {})
+  key ?? keyTextOf(entity, before === undefined ? {} : (parseWritten(before) as Members))
 
 /** Writes the answer as text, so that records keep every digit. */
 function answerOf(count: number, all: readonly Made[], { isDryRun, isUndoable }: Asked): string {

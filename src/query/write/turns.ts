@@ -2,7 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../../http/connection.ts'
 import { Lagging } from '../../lib/errors.ts'
-import type { FairQueue } from '../../lib/fair-queue.ts'
+import { type FairQueue, Overloaded } from '../../lib/fair-queue.ts'
+import type { Entities } from '../../storage/entities.ts'
+import { type KnownToWrite, knownTo, writable } from '../readable.ts'
 
 /** Maximum time in ms for which a write waits for a new version, and time between two looks. */
 const [longestWait, pause] = [15_000, 100]
@@ -42,4 +44,24 @@ export function createTurns(queue: FairQueue, most: number) {
       }
     }
   }
+}
+
+/**
+ * Makes a change until it is written. If another request has written one of its records meanwhile, all of it is done again.
+ * @param attempt returns undefined if it must be done again
+ * @throws Overloaded after the last attempt
+ */
+export async function untilWritten<T>(
+  entities: Entities,
+  request: FastifyRequest,
+  name: string,
+  { most, busy }: { readonly most: number; readonly busy: string },
+  attempt: (known: KnownToWrite) => Promise<T | undefined>,
+): Promise<T> {
+  for (let made = 0; made < most; made++) {
+    const known = await knownTo(entities, request, name)
+    const written = await attempt({ ...known, entity: writable(known.entity, request.caller) })
+    if (written !== undefined) return written
+  }
+  throw new Overloaded(`${busy} being written by others all the time. Retry in a moment.`)
 }
