@@ -4,7 +4,7 @@ import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { countHeader } from '../http/refuse-malformed.ts'
 import { clientAddress } from '../lib/addresses.ts'
-import type { Awaitable } from '../lib/awaitable.ts'
+import { type Awaitable, andThen } from '../lib/awaitable.ts'
 import { type Grant, isAccessToken } from '../model/access-tokens.ts'
 import type { Acting, Authenticated, Caller } from '../model/caller.ts'
 import type { FactorPolicy } from '../model/factors.ts'
@@ -221,5 +221,5 @@ export function callerOf(
   const { acting } = verified
   if (!acting) return caller
   const by = (one: Authenticated): Acting => ({ ...one, ...acting, kind: 'acting' })
-  return caller instanceof Promise ? caller.then(by) : by(caller)
+  return andThen(caller, by)
 }

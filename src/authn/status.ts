@@ -7,7 +7,7 @@ import { firstPage, halPage, type PageRequest, readPage } from '../http/hal.ts'
 import { sendJson } from '../http/json-body.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
-import type { Awaitable } from '../lib/awaitable.ts'
+import { type Awaitable, andThen } from '../lib/awaitable.ts'
 import { memo } from '../lib/memo.ts'
 import { type Group, type LoginMethod, passwordMethod, twoFactorMethod } from '../model/accounts.ts'
 import type { Caller } from '../model/caller.ts'
@@ -92,8 +92,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
             sendJson(reply.header('www-authenticate', ways), statusOf(caller)),
           )
         : sendJson(reply, statusOf(caller))
-    const caller = callerOf(request)
-    return caller instanceof Promise ? caller.then(send) : send(caller)
+    return andThen(callerOf(request), send)
   })
   routesOf(app).get(
     '/status/specialGroups',

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Awaitable } from '../lib/awaitable.ts'
+import { type Awaitable, andThen } from '../lib/awaitable.ts'
 import type { Mac } from '../lib/hmac.ts'
 import { RecentlyUsed } from '../lib/memo.ts'
 import type { Grant } from '../model/access-tokens.ts'
@@ -254,9 +254,7 @@ export function createTokens(parts: Parts): Tokens {
       const known = cached.get(token)
       if (!known) return verifyUncached(kind, token)
       const stamp = sessions.stampOf(known.session.eperson.uuid)
-      return stamp instanceof Promise
-        ? stamp.then(now => recheck(token, known, now))
-        : recheck(token, known, stamp)
+      return andThen(stamp, now => recheck(token, known, now))
     },
   }
 }

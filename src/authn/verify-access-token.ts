@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { Awaitable } from '../lib/awaitable.ts'
+import { type Awaitable, andThen } from '../lib/awaitable.ts'
 import { sameText } from '../lib/hmac.ts'
 import { type AccessToken, type Grant, hashOfToken, idIn } from '../model/access-tokens.ts'
 import { accessTokenMethod, type Session } from '../model/accounts.ts'
@@ -110,9 +110,7 @@ export function createVerifyAccessToken({
     const known = cached.get(token)
     if (!known) return lookUp(token, address)
     const stamp = sessions.stampOf(known.verified.session.eperson.uuid)
-    return stamp instanceof Promise
-      ? stamp.then(now => recheck(token, known, now, address))
-      : recheck(token, known, stamp, address)
+    return andThen(stamp, now => recheck(token, known, now, address))
   }
 }
 

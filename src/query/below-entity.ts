@@ -52,8 +52,7 @@ export function belowEntityRoutes(app: FastifyInstance, parts: Parts): void {
   }
   routesOf(app).get('/:entity/*', { config: { access, contracts } }, async (request, reply) => {
     const [name = '', ...below] = segmentsOf(request, config)
-    const found = knownTo(entities, request, name)
-    const known = found instanceof Promise ? await found : found
+    const known = await knownTo(entities, request, name)
     const direct = listedBy(known.entity, below)
     if (asksForChanges(request, below)) return sendChanges(request, reply, known.entity, parts)
     if (direct !== undefined) return list(request, reply, known.entity.name, () => direct)

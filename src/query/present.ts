@@ -3,7 +3,7 @@ import { acceptedType } from '../http/accept.ts'
 import { sendJson } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces, type TimeLimits } from '../http/send-pieces.ts'
-import type { Awaitable } from '../lib/awaitable.ts'
+import { type Awaitable, andThen } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import { memo } from '../lib/memo.ts'
 import type { Field, Page } from '../model/entities.ts'
@@ -85,8 +85,7 @@ function sendWhole(reply: FastifyReply, presented: Presented, records: Uint8Arra
   }
   if (records.length === 0) return send(Buffer.from(empty))
   const whole = (body: Uint8Array) => send(framed(before, body, after))
-  const body = piece(records)
-  return body instanceof Promise ? body.then(whole) : whole(body)
+  return andThen(piece(records), whole)
 }
 
 async function sendParts(

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import type { Awaitable } from '../lib/awaitable.ts'
+import { type Awaitable, andThen } from '../lib/awaitable.ts'
 import { memo } from '../lib/memo.ts'
 import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/caller.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
@@ -73,8 +73,7 @@ export function knownTo(entities: Entities, { caller }: Asking, name: string | n
     entity: name === null ? null : readable(all, name, caller),
     mayRead: readableTo(caller),
   })
-  const all = entities.all()
-  return all instanceof Promise ? all.then(known) : known(all)
+  return andThen(entities.all(), known)
 }
 
 /** Remembers the function of each caller, because `planBefore` keeps what it has worked out with it. */

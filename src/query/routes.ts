@@ -82,13 +82,10 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
       const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
       const { entity: name } = request.params as { readonly entity: string }
       // A caller who may not read the entity isn't told what is wrong with the parameters.
-      const found = knownTo(entities, request, name)
-      const now = found instanceof Promise ? await found : found
+      const now = await knownTo(entities, request, name)
       const asked = parseAsked(given)
-      const shown = snapshots.at(now, asked.snapshot)
-      const known = shown instanceof Promise ? await shown : shown
-      const planned = texts.plan(asked, known, clientOf(request))
-      const plan = planned instanceof Promise ? await planned : planned
+      const known = await snapshots.at(now, asked.snapshot)
+      const plan = await texts.plan(asked, known, clientOf(request))
       const address = `${addresses.query}/${name}`
       const wanted = { asked, address, entity: name, change: undefined, as: 'rows' } as const
       return answers.send(request, reply, wanted, plan)

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../../lib/awaitable.ts'
+import { type Awaitable, andThen } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { sharedBytes } from '../../lib/memory.ts'
 import { joinPieces, type RecordFormat, separators, shortPage } from '../../model/record-format.ts'
@@ -61,8 +61,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       const { entity, where, shape, page } = plan
       if (shape.kind === 'rows' && isGrouped(shape)) return groups({ ...plan, shape }, format, client)
       // The number of matches is known only with their list.
-      const found = where === null ? undefined : orders.of(plan, client)
-      const matching = found instanceof Promise ? await found : found
+      const matching = where === null ? undefined : await orders.of(plan, client)
       const count = matching ? matching.length : entity.source.count
       const from = Math.min(page.offset, count)
       const end = page.limit === null ? count : Math.min(from + page.limit, count)
@@ -75,10 +74,9 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       const add = shape.kind === 'rows' ? await relatedValues(entity, shape, client) : undefined
       if (end - from > Math.min(step, shortPage) || format === 'csv')
         return { ...counts, body: longBody(source, orders, plan, from, end, step, format, client, add) }
-      const ordered = matching ?? orders.of(plan, client)
-      const sorted = ordered instanceof Promise ? await ordered : ordered
-      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format, client, add)
-      return { ...counts, body: body instanceof Promise ? await body : body }
+      const sorted = matching ?? (await orders.of(plan, client))
+      const numbers = sorted?.between(from, end) ?? ([from, end] as const)
+      return { ...counts, body: await shortBody(plan, numbers, format, client, add) }
     },
     explain: async (plan, client, runs) => {
       const { entity, where } = plan
@@ -93,7 +91,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       const few = plan.where === null ? undefined : orders.few(entity, plan.where)
       if (few) {
         const found = few.length === 0 ? undefined : shortRecords(entity, few.between(0, 1), '\n')
-        return { json: found && split(found instanceof Promise ? await found : found)[0], seq: 0 }
+        return { json: found && split(await found)[0], seq: 0 }
       }
       const { body } = await listings.list({ ...plan, entity }, 'ndjson', client)
       if (!(body instanceof Uint8Array)) throw new Error('one record is listed at once')
@@ -158,8 +156,7 @@ function createShortBodies(source: ChangedSource, cache: RecordCache) {
       return Promise.resolve(shortRecords(entity, numbers, '\n')).then(records =>
         rows(Buffer.from(add(split(records), slotsIn(numbers)))),
       )
-    const records = shortRecords(entity, numbers, ',')
-    return records instanceof Promise ? records.then(rows) : rows(records)
+    return andThen(shortRecords(entity, numbers, ','), rows)
   }
 
   function shortRecords(

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../../lib/awaitable.ts'
+import { type Awaitable, andThen } from '../../lib/awaitable.ts'
 import { administratorGroup, type Group } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Change, lock, nextStamp, type Read, rights, row, rows, run, TakenBack } from './statements.ts'
@@ -171,8 +171,7 @@ export function keepParents(
     }
     const known = kept.get(asked)
     if (known) return known
-    const found = read(groups)
-    return found instanceof Promise ? found.then(keep) : keep(found)
+    return andThen(read(groups), keep)
   }
 
   return groups => {
