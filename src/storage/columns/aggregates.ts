@@ -1,5 +1,6 @@
 import { percentileOf } from '../../lib/percentiles.ts'
 import type { Aggregate } from '../../model/plan.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { type Accumulator, type RanksIn, type Result, ranksIn } from './groups.ts'
 import { type FieldFacts, numbersIn, required } from './leaves.ts'
 import { noBits, type Part, partLength } from './selections.ts'
@@ -12,7 +13,6 @@ export function accumulator(
   facts: FieldFacts,
   size: number,
   count: number,
-  tick: () => void,
 ): Accumulator {
   const room = new Uint32Array(Math.min(partLength, count))
   const ranks = (part: Part) => ranksIn(facts.column, part, room)
@@ -20,15 +20,15 @@ export function accumulator(
     case 'count':
       return countingValues(ranks, facts.column.distinct, size)
     case 'count_distinct':
-      return countingDistinct(ranks, facts.column.distinct, size, tick)
+      return countingDistinct(ranks, facts.column.distinct, size)
     case 'min':
     case 'max':
       return extreme(name, facts, ranks, size)
     case 'sum':
     case 'avg':
-      return summing(name, facts, ranks, size, count, tick)
+      return summing(name, facts, ranks, size, count)
     case 'percentile':
-      return percentile(part, facts, ranks, size, tick)
+      return percentile(part, facts, ranks, size)
   }
 }
 
@@ -65,8 +65,8 @@ function countingValues(ranksOf: RanksIn, distinct: number, size: number): Accum
 /** Maximum number of pairs of a group and a value for which there is a bit each. */
 const maxBits = 2 ** 27
 
-function countingDistinct(ranksOf: RanksIn, distinct: number, size: number, tick: () => void): Accumulator {
-  if (size * distinct > maxBits) return countingByGroup(ranksOf, distinct, size, tick)
+function countingDistinct(ranksOf: RanksIn, distinct: number, size: number): Accumulator {
+  if (size * distinct > maxBits) return countingByGroup(ranksOf, distinct, size)
   const counts = new Uint32Array(size)
   const bits = noBits(size * distinct)
   return {
@@ -89,13 +89,13 @@ function countingDistinct(ranksOf: RanksIn, distinct: number, size: number, tick
 }
 
 /** Sorts the ranks by group, so that one mark for each rank is enough. */
-function countingByGroup(ranksOf: RanksIn, distinct: number, size: number, tick: () => void): Accumulator {
+function countingByGroup(ranksOf: RanksIn, distinct: number, size: number): Accumulator {
   const { counts, take } = countingRecords(size)
   return {
     take,
     result: again => {
       const { sorted, ends } = ranksByGroup(counts, ranksOf, 0, distinct + 1, again)
-      tick()
+      mayGoOn()
       const found = new Uint32Array(size)
       const marks = new Uint32Array(distinct)
       for (let id = 0, at = 0; id < size; id++)
@@ -138,13 +138,7 @@ function ranksByGroup(
 }
 
 /** Ranks are in the order of the values, so a group's ranks are sorted when its percentile is wanted. */
-function percentile(
-  part: string,
-  facts: FieldFacts,
-  ranksOf: RanksIn,
-  size: number,
-  tick: () => void,
-): Accumulator {
+function percentile(part: string, facts: FieldFacts, ranksOf: RanksIn, size: number): Accumulator {
   const values = required(facts)
   const { from, end } = numbersIn(facts)
   const counts = new Uint32Array(size)
@@ -164,7 +158,7 @@ function percentile(
         const found = known.get(id)
         if (found !== undefined) return found
         const count = counts[id] as number
-        if ((known.size & 0xff) === 0) tick()
+        if ((known.size & 0xff) === 0) mayGoOn()
         const own = sorted.subarray((ends[id] as number) - count, ends[id]).sort()
         const text =
           count === 0 ? 'null' : percentileOf(count, part, place => jsonAt(values, own[place] as number))

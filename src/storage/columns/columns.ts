@@ -7,6 +7,7 @@ import type { FieldRef, Related, Scalar } from '../../model/plan.ts'
 import { valueField } from '../../model/plan-fields.ts'
 import type { ValueOrder } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { orderIn } from './look-up.ts'
 import { byRank, countRanks, inParts } from './ranks-in-order.ts'
 import { RevisedColumn, revisedPostings } from './revised-column.ts'
@@ -168,14 +169,12 @@ export function firstNumbers({ distinct, ranks }: Column): Uint32Array<SharedArr
  * Derives a column from another: each distinct value becomes a new one, such as a member inside it.
  * @param texts for each distinct value of the base, the new value as JSON; '' for null
  * @param type of the new values
- * @param tick called now and then; it may throw to stop
  */
 export function derive(
   base: GivenColumn,
   count: number,
   texts: PackedValues,
   type: FieldType,
-  tick: () => void,
 ): DerivedColumn {
   const { distinct, ranks } = openColumn(base, count)
   const given = openValues(texts, distinct)
@@ -184,14 +183,14 @@ export function derive(
   const first: number[] = []
   const numbers = new Uint32Array(distinct + 1)
   for (let rank = 0; rank < distinct; rank++) {
-    if ((rank & 0x3ff) === 0) tick()
+    if ((rank & 0x3ff) === 0) mayGoOn()
     if (given.bytesAt(rank).length === 0) continue
     const key = order.key(typedAt(given, rank, type))
     const number = known.get(key) ?? first.push(rank)
     known.set(key, number)
     numbers[rank] = number
   }
-  tick()
+  mayGoOn()
   return packDerived(ranks, numbers, [...known.keys()], order, at => jsonAt(given, first[at] as number))
 }
 
@@ -234,7 +233,6 @@ export function packDerived(
 export function columnsOfRows(
   rows: string,
   types: readonly FieldType[],
-  tick: () => void,
 ): { count: number; columns: readonly { readonly column: PackedColumn; readonly values: PackedValues }[] } {
   const read = parseExact(rows) as readonly (readonly unknown[])[]
   const base = packRanks(
@@ -244,7 +242,7 @@ export function columnsOfRows(
   const columns = types.map((type, at) => {
     const packer = new Packer(read.length)
     for (const row of read) packer.add(JSON.stringify(row[at]))
-    return derive(base, read.length, packer.finish(), type, tick)
+    return derive(base, read.length, packer.finish(), type)
   })
   return { count: read.length, columns }
 }

@@ -3,6 +3,7 @@ import { isGradual } from '../../lib/to-char.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { Computed } from '../../model/plan.ts'
 import { computedOf, isGradual as isGradualValue } from '../plans/json-values.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { type DerivedColumn, type GivenColumn, openColumn, packDerived } from './columns.ts'
 import { orderIn } from './look-up.ts'
 import { textBy } from './rows.ts'
@@ -20,8 +21,7 @@ export type ComputedTask = {
   readonly type: FieldType
 } & ({ readonly mask: string } | { readonly computed: Computed })
 
-/** @param tick called now and then; it may throw to stop */
-export function computedColumn(task: ComputedTask, tick: () => void): DerivedColumn {
+export function computedColumn(task: ComputedTask): DerivedColumn {
   const { distinct, ranks } = openColumn(task.base, task.count)
   const values = openValues(task.values, distinct)
   let written = 0
@@ -29,7 +29,7 @@ export function computedColumn(task: ComputedTask, tick: () => void): DerivedCol
   let last: { readonly rank: number; readonly text: string | undefined } | undefined
   const textAt = (rank: number) => {
     if (last?.rank === rank) return last.text
-    if ((written++ & 0xfff) === 0) tick()
+    if ((written++ & 0xfff) === 0) mayGoOn()
     const text = jsonOf(task, valueAt(values, rank))
     last = { rank, text }
     return text

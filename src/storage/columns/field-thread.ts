@@ -1,6 +1,6 @@
 import { lowerPriority, serveThread } from '../../lib/threads/thread.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { limited, mayGoOn, type Stop } from '../runtime/limits.ts'
+import { limited, type Stop } from '../runtime/limits.ts'
 import { storeField } from './field-writer.ts'
 import { mergeWords } from './merge-words.ts'
 import { RevisedColumn } from './revised-column.ts'
@@ -19,7 +19,7 @@ const handlers = {
     try {
       const count = openChanges(field).records.length
       const [column, values] = [new RevisedColumn(field), new RevisedValues(field)]
-      limited(stop, () => storeField(path, type, column, count, values, mayGoOn))
+      limited(stop, () => storeField(path, type, column, count, values))
     } finally {
       closeStored(() => false)
     }
@@ -28,9 +28,7 @@ const handlers = {
   /** @param base words of its base */
   storeRevisedWords(path: string, base: StoredWords, type: FieldType, field: RevisedField, stop: Stop): void {
     try {
-      limited(stop, () =>
-        mergeWords(path, { base, written: indexWritten(field, type, mayGoOn), field }, mayGoOn),
-      )
+      limited(stop, () => mergeWords(path, { base, written: indexWritten(field, type), field }))
     } finally {
       closeStored(() => false)
     }

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { readAt, writeAt } from '../../lib/files-at.ts'
 import { release } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { amountsOf, fitAmounts, scaled } from './amounts.ts'
 import { byRank, type RankParts, rankPart } from './ranks-in-order.ts'
 import type { Column } from './stored-column.ts'
@@ -77,22 +78,21 @@ function wholeNumbers(
   return whole
 }
 
-/** Writes the file of a field. @param tick called now and then; it may throw to stop */
+/** Writes the file of a field. */
 export function storeField(
   path: string,
   type: FieldType,
   column: Column,
   count: number,
   values: Values,
-  tick: () => void,
 ): void {
   const writer = new ValueWriter(path, type, values.length)
   try {
     eachJson(values, (json, rank) => {
-      if ((rank & 0xfff) === 0) tick()
+      if ((rank & 0xfff) === 0) mayGoOn()
       writer.addJson(json)
     })
-    tick()
+    mayGoOn()
   } catch (error) {
     writer.remove()
     throw error
@@ -100,18 +100,18 @@ export function storeField(
   const written = writer.finish()
   if (!written) return
   try {
-    finishField(written, count, partsOf(column, count, tick), path)
+    finishField(written, count, partsOf(column, count), path)
   } catch (error) {
     rmSync(written.writing, { force: true })
     throw error
   }
 }
 
-function partsOf(column: Column, count: number, tick: () => void): RankParts {
+function partsOf(column: Column, count: number): RankParts {
   const room = new Uint32Array(Math.min(rankPart, count))
   return function* () {
     for (let from = 0; from < count; from += rankPart) {
-      tick()
+      mayGoOn()
       const ranks = column.read(from, Math.min(count, from + rankPart))
       const part = room.subarray(0, ranks.length)
       part.set(ranks)

@@ -120,14 +120,14 @@ export function createFilters(facts: Facts): Filters {
       const found = factsAtHand(facts, entity, needs, records !== null)
       if (!found) return undefined
       const { count } = entity.source
-      const sought = prepare({ count, facts: found, where: node, records }, never)
+      const sought = prepare({ count, facts: found, where: node, records })
       if (costOf(sought, count) > quickCost) {
         const first = wanted === undefined ? undefined : firstOf(sought, count, wanted)
         // A filter that is asked for twice is found and cached in the background.
         facts.makeLater(entity, filterName(where), 1, 2, turn => find(turn, entity, where))
         return first && { total: sought.most, numbers: first }
       }
-      const selection = select(sought, count, never)
+      const selection = select(sought, count)
       const total = sizeOfSelection(selection)
       return total <= quickRecords ? { total, numbers: numbersIn(selection, count) } : undefined
     },
@@ -180,8 +180,6 @@ function factsAtHand(
   }
   return found
 }
-
-const never = () => {}
 
 type QuickNode = TaskLeaf | { readonly kind: 'and' | 'or'; readonly of: readonly QuickNode[] }
 

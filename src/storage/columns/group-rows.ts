@@ -2,6 +2,7 @@ import { sharedBytes, sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { type Aggregate, type Condition, holdsIfMissing } from '../../model/plan.ts'
 import { memberAt } from '../plans/json-values.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { accumulator, countingRecords } from './aggregates.ts'
 import type { ColumnRef } from './columns.ts'
 import { type Accumulator, groupBy, maxGroups, type Result, tooManyGroups } from './groups.ts'
@@ -40,10 +41,9 @@ export interface GroupColumn {
 }
 
 /**
- * @param tick called now and then; it may throw to stop
  * @returns the number of all rows, and those of the page
  */
-export function groupRows(task: GroupTask, tick: () => void): PackedRows {
+export function groupRows(task: GroupTask): PackedRows {
   const { count, columns, distinct } = task
   const facts = task.facts.map(one => openFacts(one, count, null))
   const at = (place: number) => facts[place] as FieldFacts
@@ -53,7 +53,6 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
     keys.map(({ column }) => column),
     selection,
     count,
-    tick,
   )
   const { size } = grouping
   const counting = countingRecords(size)
@@ -63,11 +62,11 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
       ? undefined
       : value.facts === null
         ? counting
-        : accumulator(value, at(value.facts), size, count, tick),
+        : accumulator(value, at(value.facts), size, count),
   )
   const passOver = (taking: readonly Pick<Accumulator, 'take'>[]) => {
     for (const part of partsOf(selection, count)) {
-      tick()
+      mayGoOn()
       const ids = grouping.idsIn(part)
       for (const one of taking) one.take(part, ids)
     }
@@ -101,7 +100,7 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
     ...(distinct ? results : keyResults).map(result => ({ result, descending: false })),
   ]
   const sorted = sortedIds(ids, order)
-  tick()
+  mayGoOn()
   const end = task.limit === null ? sorted.length : Math.min(sorted.length, task.offset + task.limit)
   return packRows(sorted.length, Array.from(sorted.subarray(task.offset, end)), json)
 }

@@ -1,4 +1,5 @@
 import { TooMuch } from '../../lib/errors.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { type Part, partLength, partsOf, type Selection, sizeOfSelection } from './selections.ts'
 import type { Column } from './stored-column.ts'
 import type { Ranks } from './stored-field.ts'
@@ -50,18 +51,16 @@ export function ranksIn(column: Column, { from, end, length, places }: Part, int
  * Groups records by their ranks in some columns, including null's. If there are few combinations of ranks,
  * the place of a combination among all is its group number, so that groups are in the order of the columns.
  * @param selection undefined: all records
- * @param tick called now and then; it may throw to stop
  */
 export function groupBy(
   columns: readonly Column[],
   selection: Selection | undefined,
   count: number,
-  tick: () => void,
 ): Grouping {
   const [only] = columns
   const sizes = columns.map(({ distinct }) => distinct + 1)
   const combinations = sizes.reduce((product, size) => product * size, 1)
-  if (combinations > maxCombinations) return hashed(columns, selection, count, tick)
+  if (combinations > maxCombinations) return hashed(columns, selection, count)
   const ids = new Uint32Array(Math.min(partLength, count))
   if (columns.length === 1 && only)
     return { size: combinations, idsIn: part => ranksIn(only, part, ids), rankOf: (_, id) => id }
@@ -82,12 +81,7 @@ export function groupBy(
   }
 }
 
-function hashed(
-  columns: readonly Column[],
-  selection: Selection | undefined,
-  count: number,
-  tick: () => void,
-): Grouping {
+function hashed(columns: readonly Column[], selection: Selection | undefined, count: number): Grouping {
   const length = selection ? sizeOfSelection(selection) : count
   const ids = new Uint32Array(length)
   const some = new Uint32Array(Math.min(partLength, count))
@@ -95,7 +89,7 @@ function hashed(
   for (const column of columns) {
     const pairs = new Pairs(column.distinct + 1, length)
     for (const part of partsOf(selection, count)) {
-      tick()
+      mayGoOn()
       const ranks = ranksIn(column, part, some)
       for (let n = 0; n < part.length; n++)
         ids[part.first + n] = pairs.add(ids[part.first + n] as number, ranks[n] as number)

@@ -5,6 +5,7 @@ import type { FieldType } from '../../model/entities.ts'
 import { type Constant, holdsIfMissing } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { comparisons, constantValue, jsonTest, type ValueCondition } from '../plans/json-values.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import type { Column, Postings } from './stored-column.ts'
@@ -32,15 +33,13 @@ export function soughtIn(condition: ValueCondition): readonly Constant[] {
 /**
  * Finds the ranks of the values for which a condition is true.
  * @param places of the constants, if they are already known
- * @param tick called now and then; it may throw to stop
  */
 export function ranksFor(
   condition: ValueCondition,
   facts: FieldFacts,
   places: readonly Place[] | undefined,
-  tick: () => void,
 ): RankSet {
-  const ranks = trueFor(condition, facts, places, tick)
+  const ranks = trueFor(condition, facts, places)
   if (!condition.negated) return ranks
   const { distinct } = facts.column
   // The last rank is that of null.
@@ -51,11 +50,9 @@ function trueFor(
   condition: ValueCondition,
   facts: FieldFacts,
   places: readonly Place[] | undefined,
-  tick: () => void,
 ): RankSet {
   const { distinct } = facts.column
-  if (condition.kind === 'matches' || condition.kind === 'path matches')
-    return scanned(condition, facts, tick)
+  if (condition.kind === 'matches' || condition.kind === 'path matches') return scanned(condition, facts)
   const sought = soughtIn(condition).filter(one => facts.type !== 'json' || one.kind !== 'json')
   const found = places ?? placesOf(sought, facts)
   if (condition.kind === 'compare' && condition.operator !== '=') {
@@ -69,13 +66,13 @@ function trueFor(
     const numbers = isBelow ? rankRange(from, edge) : rankRange(edge, end)
     if (facts.type !== 'json' || !condition.field.list) return numbers
     const values = required(facts)
-    return union(numbers, tested(condition, values, kindsOf(values).nested, distinct, tick), distinct)
+    return union(numbers, tested(condition, values, kindsOf(values).nested, distinct), distinct)
   }
   const equal = found.flatMap(({ at, isThere }) => (isThere ? at : [])).sort((one, other) => one - other)
   const mayBeNested = condition.field.list || soughtIn(condition).some(({ kind }) => kind === 'json')
   if (facts.type !== 'json' || !mayBeNested) return ranksOf(equal)
   const values = required(facts)
-  return union(ranksOf(equal), tested(condition, values, kindsOf(values).nested, distinct, tick), distinct)
+  return union(ranksOf(equal), tested(condition, values, kindsOf(values).nested, distinct), distinct)
 }
 
 function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly Place[] {
@@ -90,41 +87,35 @@ function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly P
 }
 
 /** Tests every value, for a condition that only the values themselves can answer. */
-function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void): RankSet {
+function scanned(condition: ValueCondition, facts: FieldFacts): RankSet {
   const values = required(facts)
   const { distinct } = facts.column
   const kinds =
     facts.type === 'json' ? kindsOf(values) : { numbers: distinct, booleans: distinct, nested: distinct }
-  if (condition.kind !== 'matches') return tested(condition, values, kinds.nested, distinct, tick)
+  if (condition.kind !== 'matches') return tested(condition, values, kinds.nested, distinct)
   const matcher = compileExpression(condition.expression)
   const ranks: number[] = []
   const testOthers = (from: number, end: number) => {
     for (let rank = from; rank < end; rank++) {
-      if ((rank & 0xfff) === 0) tick()
+      if ((rank & 0xfff) === 0) mayGoOn()
       if (matcher.test(matchedText(valueAt(values, rank)))) ranks.push(rank)
     }
   }
-  matchTexts(values, kinds.numbers, matcher, tick, rank => ranks.push(rank))
+  matchTexts(values, kinds.numbers, matcher, rank => ranks.push(rank))
   testOthers(kinds.numbers, condition.field.list ? kinds.nested : distinct)
   if (!condition.field.list) return ranksOf(ranks)
-  return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct, tick), distinct)
+  return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct), distinct)
 }
 
 /** The ranks of nested values for which a condition is true. */
-function tested(
-  condition: ValueCondition,
-  values: Values,
-  from: number,
-  end: number,
-  tick: () => void,
-): RankSet {
+function tested(condition: ValueCondition, values: Values, from: number, end: number): RankSet {
   const test = testOf(condition, 'json')
   const needsArray =
     condition.kind === 'path matches' ||
     (condition.kind !== 'matches' && soughtIn(condition).every(({ kind }) => kind !== 'json'))
   const ranks: number[] = []
   for (let rank = from; rank < end; rank++) {
-    if ((rank & 0xfff) === 0) tick()
+    if ((rank & 0xfff) === 0) mayGoOn()
     if (needsArray && values.bytesAt(rank)[0] !== openBracket) continue
     if (test(valueAt(values, rank))) ranks.push(rank)
   }

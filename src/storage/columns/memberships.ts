@@ -1,3 +1,4 @@
+import { mayGoOn } from '../runtime/limits.ts'
 import { type GivenColumn, openColumn } from './columns.ts'
 import { TupleSet } from './groups.ts'
 import type { FieldFacts } from './leaves.ts'
@@ -26,12 +27,10 @@ export interface Membership {
   }[]
 }
 
-/** @param tick called now and then; it may throw to stop */
 export function membersOf(
   { negated, nullDiffers, count, selection, inner }: Membership,
   outer: readonly FieldFacts[],
   outerCount: number,
-  tick: () => void,
 ): Sought {
   const numbers = numbersIn(selection ? openSelection(selection) : undefined, count)
   const columns = inner.map(({ column, translation, isOfElements }) => {
@@ -63,7 +62,7 @@ export function membersOf(
   )
   const tuple: number[] = []
   for (let at = 0; at < numbers.length; at++) {
-    if ((at & 0xffff) === 0) tick()
+    if ((at & 0xffff) === 0) mayGoOn()
     for (const [place, { ranks }] of columns.entries()) tuple[place] = ranks[numbers[at] as number] as number
     if (columns.every(({ distinct }, place) => tuple[place] !== distinct)) tuples.add(tuple)
   }
@@ -84,7 +83,7 @@ export function membersOf(
   const words = noBits(outerCount)
   let size = 0
   for (let n = 0; n < outerCount; n++) {
-    if ((n & 0xfff) === 0) tick()
+    if ((n & 0xfff) === 0) mayGoOn()
     if (known.some(({ column }) => column.ranks[n] === column.distinct) || has(0, n) === negated) continue
     words[n >>> 5] = (words[n >>> 5] as number) | (1 << (n & 31))
     size++

@@ -1,3 +1,4 @@
+import { mayGoOn } from '../runtime/limits.ts'
 import { merged } from './edited.ts'
 import { openChanges } from './revised-field.ts'
 import { writeIndex } from './word-file.ts'
@@ -8,9 +9,8 @@ const partLength = 2 ** 16
 
 /**
  * Writes the words of a changed version to a file, from those of its base and those of the written values.
- * @param tick called now and then; it may throw to stop
  */
-export function mergeWords(path: string, { base, written, field }: RevisedWords, tick: () => void): void {
+export function mergeWords(path: string, { base, written, field }: RevisedWords): void {
   const [before, added] = [openWordList(base), openWordList(written)]
   const { values } = openChanges(field)
   const places = values.places()
@@ -22,7 +22,7 @@ export function mergeWords(path: string, { base, written, field }: RevisedWords,
     let length = 0
     const [at, next] = [cursorOf(before), cursorOf(added)]
     while (at.word !== undefined || next.word !== undefined) {
-      if ((words.length & 0xff) === 0) tick()
+      if ((words.length & 0xff) === 0) mayGoOn()
       const isBefore = next.word === undefined || (at.word !== undefined && at.word <= next.word)
       const word = (isBefore ? at.word : next.word) as string
       const found = merged(

@@ -1,6 +1,7 @@
 import { parseWritten } from '../../lib/json.ts'
 import type { FieldRef } from '../../model/plan.ts'
 import { memberAt } from '../plans/json-values.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { type PackedValues, Packer } from './values.ts'
 
 /** All records of a version, loaded into memory that threads share. */
@@ -50,19 +51,13 @@ export function recordsIn({ starts, json }: ReadableRecords): (slot: number) => 
 
 /**
  * Packs the values that records have in a field, as JSON; '' for null.
- * @param tick called now and then; it may throw to stop
  */
-export function packValues(
-  records: Iterable<string>,
-  length: number,
-  field: Way,
-  tick: () => void,
-): PackedValues {
+export function packValues(records: Iterable<string>, length: number, field: Way): PackedValues {
   const packer = new Packer(length)
   const print = jsonReader(field)
   let n = 0
   for (const json of records) {
-    if ((n++ & 0x3ff) === 0) tick()
+    if ((n++ & 0x3ff) === 0) mayGoOn()
     packer.add(print(json))
   }
   return packer.finish()

@@ -1,3 +1,4 @@
+import { mayGoOn } from '../runtime/limits.ts'
 import { type DerivedColumn, type GivenColumn, openColumn, packRanks } from './columns.ts'
 import { Pairs } from './groups.ts'
 import { numbersIn, openSelection, type PackedSelection } from './selections.ts'
@@ -17,8 +18,7 @@ export interface RelatedTask {
   readonly value: { readonly column: GivenColumn; readonly values: GivenValues }
 }
 
-/** @param tick called now and then; it may throw to stop */
-export function relatedColumn(task: RelatedTask, tick: () => void): DerivedColumn {
+export function relatedColumn(task: RelatedTask): DerivedColumn {
   const { count, others, selection, value } = task
   const outer = task.outer.map(column => openColumn(column, count))
   const inner = task.inner.map(({ column, translation }) => ({
@@ -34,7 +34,7 @@ export function relatedColumn(task: RelatedTask, tick: () => void): DerivedColum
   const known = new Uint32Array(rest.length === 0 ? (first ?? 0) + 1 : numbers.length).fill(wanted.distinct)
   const tuple: number[] = []
   for (let at = 0; at < numbers.length; at++) {
-    if ((at & 0xffff) === 0) tick()
+    if ((at & 0xffff) === 0) mayGoOn()
     const n = numbers[at] as number
     for (const [place, { ranks, translation }] of inner.entries())
       tuple[place] = translation[ranks[n] as number] as number
@@ -46,7 +46,7 @@ export function relatedColumn(task: RelatedTask, tick: () => void): DerivedColum
   const found = new Uint32Array(count).fill(wanted.distinct)
   const isFound = new Uint8Array(wanted.distinct + 1)
   for (let n = 0; n < count; n++) {
-    if ((n & 0xffff) === 0) tick()
+    if ((n & 0xffff) === 0) mayGoOn()
     let number = outer[0]?.ranks[n] as number
     for (const [place, one] of pairs.entries())
       if (number >= 0) number = one.find(number, outer[place + 1]?.ranks[n] as number)

@@ -2,6 +2,7 @@ import { parseExact } from '../../lib/json.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import {
   type GivenColumn,
   type GivenPostings,
@@ -37,24 +38,28 @@ export interface SearchTask {
   readonly negated: boolean
 }
 
-/** @param tick called now and then; it may throw to stop */
-export function indexWords(values: Values, type: FieldType, tick: () => void): PackedWords {
+export function indexWords(values: Values, type: FieldType): PackedWords {
   const builder = new WordIndexBuilder()
-  addWords(builder, values, type, tick)
+  addWords(builder, values, type)
   return packWords(builder)
 }
 
-/** Indexes the written values of a changed version. @param tick called now and then; it may throw to stop */
-export function indexWritten(field: RevisedField, type: FieldType, tick: () => void): PackedWords {
+/** Indexes the written values of a changed version. */
+export function indexWritten(field: RevisedField, type: FieldType): PackedWords {
   const { json, starts } = openChanges(field)
   const packer = new Packer(starts.length - 1)
   for (let item = 0; item + 1 < starts.length; item++)
     packer.add(json.toString('utf8', starts[item], starts[item + 1]))
-  return indexWords(openValues(packer.finish(), starts.length - 1), type, tick)
+  return indexWords(openValues(packer.finish(), starts.length - 1), type)
 }
 
 /** @param tick called now and then; it may throw to stop */
-export function addWords(builder: WordIndexBuilder, values: Values, type: FieldType, tick: () => void): void {
+export function addWords(
+  builder: WordIndexBuilder,
+  values: Values,
+  type: FieldType,
+  tick: () => unknown = mayGoOn,
+): void {
   if (values.length === 0) return
   for (const { from, end, starts, json } of values.parts(0, values.length)) {
     const base = starts[0] as number
@@ -96,8 +101,7 @@ function textsOf(json: string, type: FieldType): readonly string[] {
   return type === 'json' ? textsIn(parseExact(json)) : [json]
 }
 
-/** @param tick called now and then; it may throw to stop */
-export function searchTexts({ count, fields, words, negated }: SearchTask, tick: () => void): Selection {
+export function searchTexts({ count, fields, words, negated }: SearchTask): Selection {
   const opened = fields.map(({ column: given, postings, ...rest }) => {
     const column = openColumn(given, count)
     return { ...rest, column, postings: postings && openPostings(postings, column) }
@@ -109,11 +113,7 @@ export function searchTexts({ count, fields, words, negated }: SearchTask, tick:
         const { distinct } = column
         const known = values && openValues(values, distinct)
         const read = (rank: number) => (known ? searchableOf(known, type, rank) : '')
-        return soughtRanks(
-          column,
-          postings,
-          ranksOf(lookUp(openWordIndex(index), query, distinct, read, tick)),
-        )
+        return soughtRanks(column, postings, ranksOf(lookUp(openWordIndex(index), query, distinct, read)))
       }),
       count,
     )
@@ -126,18 +126,18 @@ export function searchTexts({ count, fields, words, negated }: SearchTask, tick:
           words.map(phrase => found([phrase])),
           count,
         )
-  const selection = select(sought, count, tick)
+  const selection = select(sought, count)
   if (!negated) return selection
   const known = soughtAll(
     'or',
     opened.map(({ column, postings }) => soughtRanks(column, postings, rankRange(0, column.distinct))),
     count,
   )
-  return without(select(known, count, tick), selection, count)
+  return without(select(known, count), selection, count)
 }
 
-/** Returns the relevance of all records as a column. @param tick called now and then; it may throw to stop */
-export function relevanceColumn({ count, fields, words }: SearchTask, tick: () => void): PackedColumn {
+/** Returns the relevance of all records as a column. */
+export function relevanceColumn({ count, fields, words }: SearchTask): PackedColumn {
   const sums = new Float64Array(count)
   for (const { column, type, values: kept, words: index } of fields) {
     const { distinct, ranks } = openColumn(column, count)
@@ -146,8 +146,8 @@ export function relevanceColumn({ count, fields, words }: SearchTask, tick: () =
     const read = (rank: number) => searchableOf(values, type, rank)
     const relevance = new Float64Array(distinct + 1)
     for (const phrase of words)
-      for (const rank of lookUp(openWordIndex(index), [phrase], distinct, read, tick)) {
-        if ((rank & 0x3ff) === 0) tick()
+      for (const rank of lookUp(openWordIndex(index), [phrase], distinct, read)) {
+        if ((rank & 0x3ff) === 0) mayGoOn()
         if (relevance[rank] === 0) relevance[rank] = relevanceOf([read(rank)], words)
       }
     for (let n = 0; n < count; n++) sums[n] = (sums[n] as number) + (relevance[ranks[n] as number] as number)

@@ -1,3 +1,4 @@
+import { mayGoOn } from '../runtime/limits.ts'
 import { bitsIn, hasRank, type RankSet, sizeOf, tableOf } from './rank-sets.ts'
 import {
   allBits,
@@ -49,10 +50,9 @@ export const soughtAll = (kind: 'and' | 'or', of: readonly Sought[], count: numb
 /**
  * Selects the records that match. If few records can match, they are collected from postings and only they
  * are tested further; otherwise it passes over the ranks of all records and sets a bit for each match.
- * @param tick called now and then; it may throw to stop
  */
-export function select(sought: Sought, count: number, tick: () => void): Selection {
-  tick()
+export function select(sought: Sought, count: number): Selection {
+  mayGoOn()
   if (sought.most === 0) return emptySelection
   const isSparse = sought.most <= maxListed(count)
   switch (sought.kind) {
@@ -63,10 +63,10 @@ export function select(sought: Sought, count: number, tick: () => void): Selecti
         ? { kind: 'list', numbers: collected(sought.ranks, sought.column, sought.postings, count) }
         : compact(bitsOf(sought, count), count)
     case 'and':
-      return selectAnd(sought.of, count, tick)
+      return selectAnd(sought.of, count)
     case 'or': {
       const words = noBits(count)
-      for (const one of sought.of) addTo(words, select(one, count, tick))
+      for (const one of sought.of) addTo(words, select(one, count))
       return compact(words, count)
     }
   }
@@ -108,16 +108,16 @@ export function firstOf(sought: Sought, count: number, wanted: number): Uint32Ar
   return size === numbers.length ? numbers : undefined
 }
 
-function selectAnd([first, ...others]: readonly Sought[], count: number, tick: () => void): Selection {
+function selectAnd([first, ...others]: readonly Sought[], count: number): Selection {
   if (!first) return { kind: 'bits', words: allBits(count) }
-  let selection = select(first, count, tick)
+  let selection = select(first, count)
   for (const one of others) {
     if (selection.kind === 'list') {
       const test = tester(one, selection.numbers.length)
       selection = { kind: 'list', numbers: selection.numbers.filter(test) }
       continue
     }
-    const other = select(one, count, tick)
+    const other = select(one, count)
     if (other.kind === 'list') {
       const { words } = selection
       selection = { kind: 'list', numbers: other.numbers.filter(n => hasBit(words, n)) }

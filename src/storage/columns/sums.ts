@@ -1,5 +1,6 @@
 import { exactText, parseExact } from '../../lib/json.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { hasExactSums, scaled, scaleOf } from './amounts.ts'
 import type { Accumulator, RanksIn } from './groups.ts'
 import { type FieldFacts, numbersIn, required } from './leaves.ts'
@@ -18,7 +19,7 @@ interface Doubles {
   readonly isExact: boolean
 }
 
-function doublesOf(facts: FieldFacts, from: number, end: number, tick: () => void): Doubles {
+function doublesOf(facts: FieldFacts, from: number, end: number): Doubles {
   const values = required(facts)
   const isNumber = facts.type === 'number'
   const stored = values.doubles(from, end)
@@ -27,7 +28,7 @@ function doublesOf(facts: FieldFacts, from: number, end: number, tick: () => voi
   const doubles = new Float64Array(end - from)
   const isWhole = new Uint8Array(end - from)
   let isExact = true
-  eachText(values, from, end, tick, (text, rank) => {
+  eachText(values, from, end, (text, rank) => {
     const at = rank - from
     doubles[at] = Number(text)
     const isInteger = text.length <= plainDigits ? Number.isInteger(doubles[at]) : isWholeNumber(text)
@@ -48,17 +49,16 @@ export function summing(
   ranksOf: RanksIn,
   size: number,
   count: number,
-  tick: () => void,
 ): Accumulator {
   const values = required(facts)
   const { from, end } = numbersIn(facts)
   const { amounts } = facts.column
   if (amounts && hasExactSums(endsOf(values), amounts.scale, count))
-    return summingWhole(name, amounts, 10 ** amounts.scale, size, tick)
-  const { doubles, isWhole, isExact: areExact } = doublesOf(facts, from, end, tick)
+    return summingWhole(name, amounts, 10 ** amounts.scale, size)
+  const { doubles, isWhole, isExact: areExact } = doublesOf(facts, from, end)
   const scale = typeof isWhole === 'boolean' ? scaleOf(doubles) : -1
   if (hasExactSums(doubles, scale, count))
-    return summingWhole(name, { table: scaled(doubles, scale), ranksOf }, 10 ** scale, size, tick)
+    return summingWhole(name, { table: scaled(doubles, scale), ranksOf }, 10 ** scale, size)
   const wholeAt = (at: number) => (typeof isWhole === 'boolean' ? isWhole : isWhole[at] === 1)
   const sums: Sums = {
     sums: new Float64Array(size),
@@ -69,7 +69,7 @@ export function summing(
   let isExact = areExact
   return {
     take: (part, ids) => {
-      tick()
+      mayGoOn()
       const ranks = ranksOf(part)
       const largest = addAll(sums, ids, ranks, part.length, doubles, from, end)
       if (isWhole === false) return
@@ -114,18 +114,12 @@ type Whole =
   | { readonly table: Float64Array; readonly ranksOf: RanksIn }
 
 /** Adds whole numbers whose sums a double holds exactly. @param unit by which the sum is divided at the end */
-function summingWhole(
-  name: 'sum' | 'avg',
-  whole: Whole,
-  unit: number,
-  size: number,
-  tick: () => void,
-): Accumulator {
+function summingWhole(name: 'sum' | 'avg', whole: Whole, unit: number, size: number): Accumulator {
   const sums = new Float64Array(size)
   const counts = new Uint32Array(size)
   return {
     take: (part, ids) => {
-      tick()
+      mayGoOn()
       if ('read' in whole) addAmounts(sums, counts, ids, whole.read(part.from, part.end), part)
       else addByRank(sums, counts, ids, whole.ranksOf(part), part.length, whole.table)
     },

@@ -55,8 +55,7 @@ export interface FilterTask {
   readonly records: ReadableRecords | null
 }
 
-/** @param tick called now and then; it may throw to stop */
-export function prepare({ count, facts, where, records }: FilterTask, tick: () => void): Sought {
+export function prepare({ count, facts, where, records }: FilterTask): Sought {
   const opened = facts.map(one => openFacts(one, count, records))
   const prepared = (node: TaskNode): Sought => {
     switch (node.kind) {
@@ -76,7 +75,7 @@ export function prepare({ count, facts, where, records }: FilterTask, tick: () =
       }
       case 'value': {
         const found = factsAt(opened, node.facts)
-        const ranks = ranksFor(node.condition, found, node.places, tick)
+        const ranks = ranksFor(node.condition, found, node.places)
         return soughtRanks(found.column, found.postings, ranks)
       }
       case 'records':
@@ -90,14 +89,12 @@ export function prepare({ count, facts, where, records }: FilterTask, tick: () =
           node,
           node.facts.map(at => factsAt(opened, at)),
           count,
-          tick,
         )
       case 'member':
         return membersOf(
           node,
           node.facts.map(at => factsAt(opened, at)),
           count,
-          tick,
         )
     }
   }

@@ -1,5 +1,6 @@
 import { sharedNumbers } from '../../lib/memory.ts'
 import { canonicalJson } from '../plans/json-values.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn, readsOfLookup } from './look-up.ts'
 import type { Values } from './stored-values.ts'
@@ -22,11 +23,10 @@ export type Translated = Pick<FieldFacts, 'type' | 'collation'> & {
  */
 export type Translation = Uint32Array<SharedArrayBuffer>
 
-/** @param tick called now and then; it may throw to stop */
-export function translate(inner: Translated, outer: Translated, tick: () => void): Translation {
-  if (!inner.isOfElements) return translated(inner, outer, tick)
-  const { lists, elements } = elementsOf(inner.values, tick)
-  const table = translated({ ...inner, values: elements }, outer, tick)
+export function translate(inner: Translated, outer: Translated): Translation {
+  if (!inner.isOfElements) return translated(inner, outer)
+  const { lists, elements } = elementsOf(inner.values)
+  const table = translated({ ...inner, values: elements }, outer)
   const shared = sharedNumbers(1 + lists.length + table.length)
   shared[0] = elements.length
   shared.set(lists, 1)
@@ -59,13 +59,13 @@ export function openElements(packed: Translation, lists: number): Elements {
 }
 
 /** Takes lists apart. @returns the starts and ranks of `Elements`, and the different elements as values */
-function elementsOf(values: Values, tick: () => void): { lists: Uint32Array; elements: Values } {
+function elementsOf(values: Values): { lists: Uint32Array; elements: Values } {
   const known = new Map<string, number>()
   const json: string[] = []
   const starts = new Uint32Array(values.length + 1)
   const ranks: number[] = []
   for (let rank = 0; rank < values.length; rank++) {
-    if ((rank & 0xff) === 0) tick()
+    if ((rank & 0xff) === 0) mayGoOn()
     for (const element of valueAt(values, rank) as readonly unknown[]) {
       const key = canonicalJson(element)
       const number = known.get(key) ?? known.size
@@ -85,14 +85,14 @@ function elementsOf(values: Values, tick: () => void): { lists: Uint32Array; ele
   return { lists, elements: new MemoryValues(packer.finish(), json.length) }
 }
 
-function translated(inner: Translated, outer: Translated, tick: () => void): Translation {
+function translated(inner: Translated, outer: Translated): Translation {
   const table = new Uint32Array(inner.values.length + 1).fill(noRank)
-  const pairs = outer.isList ? elementPairs(inner, outer, tick) : []
+  const pairs = outer.isList ? elementPairs(inner, outer) : []
   const isPlain = orderKind(inner) === orderKind(outer) && inner.type !== 'json'
-  if (isPlain && inner.values.length * readsOfLookup < outer.values.length) lookUp(inner, outer, table, tick)
+  if (isPlain && inner.values.length * readsOfLookup < outer.values.length) lookUp(inner, outer, table)
   else if (isPlain && inner.collation === undefined && outer.collation === undefined)
-    merge(inner, outer, table, tick)
-  else join(inner, outer, table, tick)
+    merge(inner, outer, table)
+  else join(inner, outer, table)
   const shared = sharedNumbers(table.length + pairs.length)
   shared.set(table)
   shared.set(pairs, table.length)
@@ -103,10 +103,10 @@ function translated(inner: Translated, outer: Translated, tick: () => void): Tra
 const orderKind = ({ type }: Pick<Translated, 'type'>) => (type === 'integer' ? 'number' : type)
 
 /** Looks up each value of an inner field that has few. */
-function lookUp(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
+function lookUp(inner: Translated, outer: Translated, table: Uint32Array): void {
   const order = orderIn(outer)
   for (let rank = 0; rank < inner.values.length; rank++) {
-    if ((rank & 0xff) === 0) tick()
+    if ((rank & 0xff) === 0) mayGoOn()
     const key = order.key(typedAt(inner.values, rank, inner.type))
     const place = findPlace(outer.values.length, at =>
       order.compare(order.key(typedAt(outer.values, at, outer.type)), key),
@@ -116,13 +116,13 @@ function lookUp(inner: Translated, outer: Translated, table: Uint32Array, tick: 
 }
 
 /** Merges two fields that have the same order. */
-function merge(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
+function merge(inner: Translated, outer: Translated, table: Uint32Array): void {
   const [innerKey, outerKey] = [keysOf(inner, outer), keysOf(outer, inner)]
   const end = outer.values.length
   let at = 0
   let other = end > 0 ? outerKey(0) : ''
   for (let rank = 0; rank < inner.values.length && at < end; rank++) {
-    if ((rank & 0xfff) === 0) tick()
+    if ((rank & 0xfff) === 0) mayGoOn()
     const key = innerKey(rank)
     while (other < key && ++at < end) other = outerKey(at)
     if (at < end && other === key) table[rank] = at
@@ -130,18 +130,18 @@ function merge(inner: Translated, outer: Translated, table: Uint32Array, tick: (
 }
 
 /** Joins any two fields, with the keys of the smaller one in memory. */
-function join(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
+function join(inner: Translated, outer: Translated, table: Uint32Array): void {
   const isInnerSmaller = inner.values.length <= outer.values.length
   const [small, large] = isInnerSmaller ? [inner, outer] : [outer, inner]
   const smallKey = keysOf(small, large)
   const largeKey = keysOf(large, small)
   const places = new Map<string, number>()
   for (let rank = 0; rank < small.values.length; rank++) {
-    if ((rank & 0xfff) === 0) tick()
+    if ((rank & 0xfff) === 0) mayGoOn()
     places.set(smallKey(rank), rank)
   }
   for (let rank = 0; rank < large.values.length; rank++) {
-    if ((rank & 0xfff) === 0) tick()
+    if ((rank & 0xfff) === 0) mayGoOn()
     const found = places.get(largeKey(rank))
     if (found === undefined) continue
     if (isInnerSmaller) table[found] = rank
@@ -150,11 +150,11 @@ function join(inner: Translated, outer: Translated, table: Uint32Array, tick: ()
 }
 
 /** Finds the lists of the outer field that contain a value of the inner one. */
-function elementPairs(inner: Translated, outer: Translated, tick: () => void): number[] {
+function elementPairs(inner: Translated, outer: Translated): number[] {
   const { values } = outer
   const arrays = new Map<string, number[]>()
   for (let rank = kindsOf(values).nested; rank < values.length; rank++) {
-    if ((rank & 0xff) === 0) tick()
+    if ((rank & 0xff) === 0) mayGoOn()
     const value = valueAt(values, rank)
     if (!Array.isArray(value)) continue
     for (const key of new Set(value.filter(one => one !== null).map(canonicalJson))) {
@@ -167,7 +167,7 @@ function elementPairs(inner: Translated, outer: Translated, tick: () => void): n
   const innerKey = keysOf(inner, outer)
   const pairs: number[] = []
   for (let rank = 0; rank < inner.values.length; rank++) {
-    if ((rank & 0xfff) === 0) tick()
+    if ((rank & 0xfff) === 0) mayGoOn()
     for (const array of arrays.get(innerKey(rank)) ?? []) pairs.push(rank, array)
   }
   return pairs

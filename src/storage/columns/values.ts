@@ -3,6 +3,7 @@ import type { Matcher } from '../../lib/expressions.ts'
 import { parseExact } from '../../lib/json.ts'
 import { sharedBytes } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { lastUpTo } from './edited.ts'
 import { unpackRecords } from './loaded-records.ts'
 import { isRevised, type RevisedField } from './revised-field.ts'
@@ -131,19 +132,18 @@ type Take = (text: string, rank: number) => void
 
 /**
  * Calls `take` for each value, with its text or, if it is not a text, its JSON.
- * @param tick called now and then; it may throw to stop
  */
-export function eachText(values: Values, from: number, end: number, tick: () => void, take: Take): void {
+export function eachText(values: Values, from: number, end: number, take: Take): void {
   if (from >= end) return
-  for (const part of values.parts(from, end)) takeAll(part, tick, take)
+  for (const part of values.parts(from, end)) takeAll(part, take)
 }
 
 /** Decoding many values into one string and cutting it takes a fifth of the time of decoding each. */
-function takeAll({ from, end, starts, json }: ValuesPart, tick: () => void, take: Take): void {
+function takeAll({ from, end, starts, json }: ValuesPart, take: Take): void {
   const base = starts[0] as number
   const length = end - from
   for (let at = 0; at < length; ) {
-    tick()
+    mayGoOn()
     const start = starts[at] as number
     let to = at + 1
     while (to < length && (starts[to + 1] as number) - start <= sliceBytes) to++
@@ -169,7 +169,6 @@ export function matchTexts(
   values: Values,
   end: number,
   matcher: Matcher,
-  tick: () => void,
   found: (rank: number) => void,
 ): void {
   if (end === 0) return
@@ -178,7 +177,7 @@ export function matchTexts(
   const isPlain = required !== '' && JSON.stringify(required) === `"${required}"`
   let part = isPlain ? Buffer.from(required) : undefined
   for (const some of values.parts(0, end)) {
-    const tested = matchPart(some, part, matcher, tick, found)
+    const tested = matchPart(some, part, matcher, found)
     // Looking for the part of a text pays where few have it.
     if (tested * worthLooking > some.end - some.from) part = undefined
   }
@@ -192,7 +191,6 @@ function matchPart(
   { from, end, starts, json }: ValuesPart,
   required: Uint8Array | undefined,
   matcher: Matcher,
-  tick: () => void,
   found: (rank: number) => void,
 ): number {
   const base = starts[0] as number
@@ -206,7 +204,7 @@ function matchPart(
       if (at < 0) break
       n = lastUpTo(starts, at + base)
     }
-    if ((tested++ & 0xfff) === 0) tick()
+    if ((tested++ & 0xfff) === 0) mayGoOn()
     const [first, last] = [(starts[n] as number) - base, (starts[n + 1] as number) - base]
     if (nextEscape >= 0 && nextEscape < first) nextEscape = json.indexOf(backslash, first)
     const isText = json[first] === quoteMark

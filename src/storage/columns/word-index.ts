@@ -1,5 +1,6 @@
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
+import { mayGoOn } from '../runtime/limits.ts'
 import { merged } from './edited.ts'
 import { findPlace } from './look-up.ts'
 import { openChanges, type RevisedField } from './revised-field.ts'
@@ -133,14 +134,12 @@ function openWordFile({ path, length, total, ...at }: StoredWords): WordList {
  * Finds the values that contain all phrases, ascending.
  * @param count number of values
  * @param searchableOf reads a value in the form of `searchable`, which alone tells if words are adjacent
- * @param tick called now and then; it may throw to stop
  */
 export function lookUp(
   index: WordIndex,
   query: TextQuery,
   count: number,
   searchableOf: (value: number) => string,
-  tick: () => void,
 ): Uint32Array {
   // The index narrows the values down before any is read.
   const candidates = intersection(
@@ -152,7 +151,7 @@ export function lookUp(
   if (rows.length === 0) return candidates
   let read = 0
   return candidates.filter(value => {
-    if ((read++ & 0x3ff) === 0) tick()
+    if ((read++ & 0x3ff) === 0) mayGoOn()
     const searchable = searchableOf(value)
     return rows.every(row => searchable.includes(row))
   })

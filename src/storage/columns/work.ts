@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { release, sharedNumbers, shareNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { limited, mayGoOn, type Stop } from '../runtime/limits.ts'
+import { limited, type Stop } from '../runtime/limits.ts'
 import {
   columnsOfRows,
   derive,
@@ -103,7 +103,7 @@ export const recordWork = closingFiles({
   },
 
   extract: (records: Iterable<string>, length: number, field: Way, stop: Stop): PackedValues =>
-    limited(stop, () => packValues(records, length, field, mayGoOn)),
+    limited(stop, () => packValues(records, length, field)),
 
   /** Sorts slots, because ascending ones are read fastest, and returns the place that each had. */
   ascending(slots: Uint32Array, slotCount: number) {
@@ -128,16 +128,16 @@ export const recordWork = closingFiles({
       places,
     ),
 
-  computed: (task: ComputedTask, stop: Stop) => limited(stop, () => computedColumn(task, mayGoOn)),
+  computed: (task: ComputedTask, stop: Stop) => limited(stop, () => computedColumn(task)),
 
-  related: (task: RelatedTask, stop: Stop) => limited(stop, () => relatedColumn(task, mayGoOn)),
+  related: (task: RelatedTask, stop: Stop) => limited(stop, () => relatedColumn(task)),
 
-  groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task, mayGoOn)),
+  groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task)),
 
   piece: pieceOf,
 
   derive: (base: GivenColumn, count: number, texts: PackedValues, type: FieldType, stop: Stop) =>
-    limited(stop, () => derive(base, count, texts, type, mayGoOn)),
+    limited(stop, () => derive(base, count, texts, type)),
 
   loadedValues: (records: ReadableRecords, slots: Uint32Array, field: Way, stop: Stop): PackedValues =>
     recordWork.extract(each(slots, recordsIn(records)), slots.length, field, stop),
@@ -159,23 +159,23 @@ export const recordWork = closingFiles({
   /** Writes the file of a field (docs/decisions/0070). */
   storeField(path: string, type: FieldType, column: PackedColumn, count: number, values: PackedValues): void {
     const opened = openColumn(column, count)
-    storeField(path, type, opened, count, openValues(values, opened.distinct), () => {})
+    storeField(path, type, opened, count, openValues(values, opened.distinct))
   },
 
   filter: (task: FilterTask, stop: Stop): PackedSelection =>
-    limited(stop, () => packSelection(select(prepare(task, mayGoOn), task.count, mayGoOn))),
+    limited(stop, () => packSelection(select(prepare(task), task.count))),
 
   indexWords: (values: GivenValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
-    limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
+    limited(stop, () => indexWords(openValues(values, distinct), type)),
 
   /** Indexes the written values of a changed version. */
-  indexWritten: (field: RevisedField, type: FieldType): PackedWords => indexWritten(field, type, () => {}),
+  indexWritten: (field: RevisedField, type: FieldType): PackedWords => indexWritten(field, type),
 
   /** Writes the words of a field to a file. @returns null if that fails, such as on a full disk */
   storeWords(path: string, field: StoredField, type: FieldType, stop: Stop): StoredWords | null {
     try {
       limited(stop, () =>
-        writeWords(path, builder => addWords(builder, openValues(field, field.distinct), type, mayGoOn)),
+        writeWords(path, builder => addWords(builder, openValues(field, field.distinct), type)),
       )
     } catch (error) {
       if (!(error instanceof StoreUnavailable) && (error as NodeJS.ErrnoException).syscall === undefined)
@@ -184,11 +184,10 @@ export const recordWork = closingFiles({
     return openStoredWords(path) ?? null
   },
 
-  relevance: (task: SearchTask, stop: Stop): PackedColumn =>
-    limited(stop, () => relevanceColumn(task, mayGoOn)),
+  relevance: (task: SearchTask, stop: Stop): PackedColumn => limited(stop, () => relevanceColumn(task)),
 
   searchTexts: (task: SearchTask, stop: Stop): PackedSelection =>
-    limited(stop, () => packSelection(searchTexts(task, mayGoOn))),
+    limited(stop, () => packSelection(searchTexts(task))),
 
   /** Lists the slots of a selection. @param order of the list; the key decides last */
   list(
@@ -222,10 +221,10 @@ export const recordWork = closingFiles({
   },
 
   columnsOf: (rows: string, types: readonly FieldType[], stop: Stop) =>
-    limited(stop, () => columnsOfRows(rows, types, mayGoOn)),
+    limited(stop, () => columnsOfRows(rows, types)),
 
   translate: (inner: TranslatedSide, outer: TranslatedSide, stop: Stop) =>
-    limited(stop, () => translate(openSide(inner), openSide(outer), mayGoOn)),
+    limited(stop, () => translate(openSide(inner), openSide(outer))),
 })
 
 /** Makes functions close the files of fields that they have opened. */

@@ -20,11 +20,20 @@ export function limitStatements(timeout: number): void {
 export function limited<T>(whose: Stop | null, work: () => T): T {
   stop = whose
   deadline = performance.now() + limit
-  mayGoOn()
-  return work()
+  try {
+    mayGoOn()
+    return work()
+  } finally {
+    stop = null
+    deadline = Number.POSITIVE_INFINITY
+  }
 }
 
-/** True while the statement of `limited` may go on. The statements of one thread run one after the other. */
+/**
+ * Asked now and then by work that may take long. The statements of one thread run one after the other.
+ * @returns true while that of `limited` may go on, and outside of it
+ * @throws as `limited`
+ */
 export function mayGoOn(): boolean {
   if (stop !== null && Atomics.load(stop, 0) !== 0) throw new Error('the client has disconnected')
   if (performance.now() < deadline) return true

@@ -173,36 +173,20 @@ test('R1 Q20 Q22 Q27 a field over the file of its base is that of the records th
       }
 
       const ofBase = wordsBeside(base.path)
-      writeWords(ofBase, builder => addWords(builder, openValues(base, base.distinct), type, () => {}))
+      writeWords(ofBase, builder => addWords(builder, openValues(base, base.distinct), type))
       const words = {
         base: openStoredWords(ofBase) ?? assert.fail(),
         written: recordWork.indexWritten(field, type),
         field,
       }
-      const index = indexWords(known, type, () => {})
+      const index = indexWords(known, type)
       const ofField = wordsBeside(expected.path)
-      mergeWords(ofField, words, () => {})
+      mergeWords(ofField, words)
       assert.deepEqual(listed(openStoredWords(ofField) ?? assert.fail()), listed(index))
       for (const text of ['sea', 'red sea', 's*', '1'])
         assert.deepEqual(
-          [
-            ...lookUp(
-              openWordIndex(words),
-              readTextQuery(text),
-              column.distinct,
-              () => '',
-              () => {},
-            ),
-          ],
-          [
-            ...lookUp(
-              openWordIndex(index),
-              readTextQuery(text),
-              column.distinct,
-              () => '',
-              () => {},
-            ),
-          ],
+          [...lookUp(openWordIndex(words), readTextQuery(text), column.distinct, () => '')],
+          [...lookUp(openWordIndex(index), readTextQuery(text), column.distinct, () => '')],
         )
 
       const revised = {

@@ -199,7 +199,7 @@ test('Q20 any tree of conditions selects the records that satisfy it, from memor
       for (const way of ways) {
         const one = sought(wanted, way)
         assert.ok(one.most >= expected.length && costOf(one, count) >= 0)
-        const selection = select(one, count, () => {})
+        const selection = select(one, count)
         assert.deepEqual(Array.from(numbersIn(selection, count)), expected)
         const first = firstOf(one, count, 5)
         if (one.kind === 'ranks') assert.deepEqual([...(first ?? [])], expected.slice(0, 5))

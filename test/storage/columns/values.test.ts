@@ -31,8 +31,6 @@ import { anyText } from '../../support/data/arbitrary-records.ts'
 import { runs } from '../../support/scale.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
 
-const never = () => {}
-
 const packed = (texts: readonly string[]) => {
   const packer = new Packer(texts.length)
   for (const text of texts) packer.add(text)
@@ -53,16 +51,14 @@ test('Q20 values are read as they were packed, one by one and many at a time', (
           texts,
         )
         const read: string[] = []
-        eachText(values, 0, texts.length, never, text => read.push(text))
+        eachText(values, 0, texts.length, text => read.push(text))
         assert.deepEqual(read, texts)
       },
     ),
     runs(100, 1_000),
   )
   const read: [string, number][] = []
-  eachText(packed(['5', '"5"', 'true', '"a\\nb"', '"ä"']), 1, 5, never, (text, rank) =>
-    read.push([text, rank]),
-  )
+  eachText(packed(['5', '"5"', 'true', '"a\\nb"', '"ä"']), 1, 5, (text, rank) => read.push([text, rank]))
   assert.deepEqual(read, [
     ['5', 1],
     ['true', 2],
@@ -97,7 +93,7 @@ test('Q20 values that match an expression are found as they lie in memory or in 
           ] as const satisfies [string, (text: string) => boolean][]) {
             const found: string[] = []
             const matcher = compileExpression(expression)
-            matchTexts(values, texts.length, matcher, never, rank => found.push(texts[rank] as string))
+            matchTexts(values, texts.length, matcher, rank => found.push(texts[rank] as string))
             assert.deepEqual(found, texts.filter(holds))
           }
           assert.deepEqual(
@@ -143,18 +139,14 @@ test('Q22 a column of masked instants has the text of each, whichever mask it is
     fc.property(instants, fc.constantFrom(...masks), (times, mask) => {
       const texts = times.toSorted((one, other) => one - other).map(time => new Date(time).toISOString())
       const ranks = Uint32Array.from([...texts.keys(), texts.length, 0])
-      const { column, values } = computedColumn(
-        {
-          ...{ base: packColumn(ranks, true), count: ranks.length, from: 'date-time', type: 'text', mask },
-          values: packValues(
-            texts.map(text => JSON.stringify({ at: text })),
-            texts.length,
-            { name: 'at', path: [] },
-            never,
-          ),
-        },
-        never,
-      )
+      const { column, values } = computedColumn({
+        ...{ base: packColumn(ranks, true), count: ranks.length, from: 'date-time', type: 'text', mask },
+        values: packValues(
+          texts.map(text => JSON.stringify({ at: text })),
+          texts.length,
+          { name: 'at', path: [] },
+        ),
+      })
       const { distinct, ranks: found } = openColumn(column, ranks.length)
       const read = openValues(values, distinct)
       const shown = texts.map(text => toChar({ instant: inUtc(text) }, mask))
@@ -184,7 +176,7 @@ test('Q20 a value that is cut out of a record is the one that parsing finds', ()
       fc.constantFrom(...names),
       (record, name) => {
         const json = JSON.stringify(record)
-        const found = openValues(packValues([json], 1, { name, path: [] }, never), 1)
+        const found = openValues(packValues([json], 1, { name, path: [] }), 1)
         const expected = (JSON.parse(json) as Record<string, unknown>)[name] ?? null
         assert.equal(jsonAt(found, 0), expected === null ? '' : JSON.stringify(expected))
       },
@@ -234,7 +226,7 @@ test('Q22 groups are the same, whether numbered by combinations of ranks or one 
   for (const columns of [small, [...small, large], [large, large]])
     for (const numbers of [undefined, Uint32Array.of(5, 6, 7, 1_255, 4_999)]) {
       const selection = numbers && ({ kind: 'list', numbers } as const)
-      const { idsIn, size, rankOf } = groupBy(columns, selection, count, never)
+      const { idsIn, size, rankOf } = groupBy(columns, selection, count)
       const met: number[] = []
       for (const part of partsOf(selection, count)) {
         const ids = idsIn(part)
@@ -251,11 +243,7 @@ test('Q22 groups are the same, whether numbered by combinations of ranks or one 
 })
 
 test('Q21 rows that were read become columns, in which equal values have one rank', () => {
-  const { count, columns } = columnsOfRows(
-    '[["b",1.0],["a",12345678901234567890],["b",1]]',
-    ['text', 'json'],
-    never,
-  )
+  const { count, columns } = columnsOfRows('[["b",1.0],["a",12345678901234567890],["b",1]]', ['text', 'json'])
   assert.equal(count, 3)
   const ranks = columns.map(({ column }) => [...openColumn(column, count).ranks])
   assert.deepEqual(ranks, [

@@ -75,13 +75,7 @@ test('Q27 the index finds the values that a look at each of them finds, from mem
       const fields = ofFields.map(searchable)
       const expected = fields.flatMap((field, at) => (matchesText([field], wanted) ? at : []))
       for (const index of [indexOf(ofFields), storedIndexOf(join(folder, `${files++}`), ofFields)]) {
-        const found = lookUp(
-          index,
-          wanted,
-          fields.length,
-          at => fields[at] ?? '',
-          () => {},
-        )
+        const found = lookUp(index, wanted, fields.length, at => fields[at] ?? '')
         assert.deepEqual([...found], expected)
       }
     }),
@@ -105,10 +99,7 @@ test('Q27 the words of values as they lie in a file are those of their texts', (
         const { length, wordAt, valuesOf } = openWordList(words)
         return Array.from({ length }, (_, at) => [wordAt(at), [...valuesOf(at, at + 1)]])
       }
-      assert.deepEqual(
-        listed(indexWords(values, 'text', () => {})),
-        listed(packedWordsOf(texts.map(one => [one]))),
-      )
+      assert.deepEqual(listed(indexWords(values, 'text')), listed(packedWordsOf(texts.map(one => [one]))))
     }),
     runs(2_000, 20_000),
   )
@@ -134,13 +125,7 @@ test('Q27 a rare word is looked up among many, and many prefixes are joined', ()
   ]) {
     const wanted = readTextQuery(search)
     const expected = fields.flatMap((field, at) => (matchesText([field], wanted) ? at : []))
-    const found = lookUp(
-      index,
-      wanted,
-      fields.length,
-      at => fields[at] ?? '',
-      () => {},
-    )
+    const found = lookUp(index, wanted, fields.length, at => fields[at] ?? '')
     assert.deepEqual([...found], expected, search)
   }
   assert.equal(wordsOf('word4999').length, 1)
