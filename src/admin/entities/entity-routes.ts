@@ -41,6 +41,8 @@ import { type Wanted, wantedIn } from './wanted.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const checked = bodyChecks(() => import('./contracts.ts'), 'entity-refused')
+const toAdministrators = reads('administrator', 'administration')
+const byAdministrators = (body: Body) => changes('administrator', 'administration', body)
 
 interface Parts {
   readonly people: NamesInRules
@@ -70,6 +72,7 @@ const mergeBody: Body = { types: ['application/merge-patch+json', json], limit: 
  * administrators.
  */
 export function entityRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
   type Route = { Params: { name: string } }
   const { people, addresses, entities } = parts
   const list = `${addresses.api}/admin/entities`
@@ -89,7 +92,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
 
-  routesOf(app).get('/', route('listEntities', reads('administrator', 'administration')), async request => {
+  routes.get('/', route('listEntities', toAdministrators), async request => {
     const query = request.query as Query
     singleParameters(query, ['page', 'size'])
     const all = await entities.all()
@@ -100,19 +103,15 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     return { ...page, _embedded: { entities: bodies } }
   })
 
-  routesOf(app).get<Route>(
-    '/:name',
-    route('showEntity', reads('administrator', 'administration')),
-    async (request, reply) => {
-      singleParameters(request.query as Query, [])
-      const { tag, body } = await answer(request.params.name)
-      return reply.header('etag', tag).send(body)
-    },
-  )
+  routes.get<Route>('/:name', route('showEntity', toAdministrators), async (request, reply) => {
+    singleParameters(request.query as Query, [])
+    const { tag, body } = await answer(request.params.name)
+    return reply.header('etag', tag).send(body)
+  })
 
-  routesOf(app).put<Route>(
+  routes.put<Route>(
     '/:name',
-    route('putEntity', changes('administrator', 'administration', jsonOf(bodyLimit))),
+    route('putEntity', byAdministrators(jsonOf(bodyLimit))),
     async (request, reply) => {
       const { name } = request.params
       singleParameters(request.query as Query, [])
@@ -130,9 +129,9 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     },
   )
 
-  routesOf(app).patch<Route>(
+  routes.patch<Route>(
     '/:name',
-    route('changeEntity', changes('administrator', 'administration', mergeBody)),
+    route('changeEntity', byAdministrators(mergeBody)),
     async (request, reply) => {
       const { name } = request.params
       const { preview } = singleParameters(request.query as Query, ['preview'])
@@ -175,9 +174,9 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     },
   )
 
-  routesOf(app).post<Route>(
+  routes.post<Route>(
     '/:name/fields',
-    route('changeFields', changes('administrator', 'administration', jsonOf(bodyLimit))),
+    route('changeFields', byAdministrators(jsonOf(bodyLimit))),
     async (request, reply) => {
       const { name } = request.params
       const { preview } = singleParameters(request.query as Query, ['preview'])
@@ -212,20 +211,16 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     },
   )
 
-  routesOf(app).delete<Route>(
-    '/:name',
-    route('dropEntity', changes('administrator', 'administration', 'unused')),
-    async (request, reply) => {
-      const { name } = request.params
-      singleParameters(request.query as Query, [])
-      await again(request, async () => {
-        const entity = own(request, await entities.all(), name)
-        const done = await entities.drop(name, eventFor(request, 'entity.drop', name), entityTag(entity))
-        return done === false ? 'missing' : done
-      })
-      return reply.code(204).send()
-    },
-  )
+  routes.delete<Route>('/:name', route('dropEntity', byAdministrators('unused')), async (request, reply) => {
+    const { name } = request.params
+    singleParameters(request.query as Query, [])
+    await again(request, async () => {
+      const entity = own(request, await entities.all(), name)
+      const done = await entities.drop(name, eventFor(request, 'entity.drop', name), entityTag(entity))
+      return done === false ? 'missing' : done
+    })
+    return reply.code(204).send()
+  })
 
   /** Repeats a change until no other one interferes. @throws Problem 412 if the client sent If-Match */
   async function again(request: FastifyRequest, change: () => Promise<unknown>): Promise<void> {

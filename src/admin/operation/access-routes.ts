@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroups } from '../../authn/special-groups.ts'
 import type { Config } from '../../config/config.ts'
-import { reads } from '../../http/access.ts'
 import { clientOf } from '../../http/connection.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { badParameter, type Query, quote, singleParameters } from '../../http/parameters.ts'
@@ -26,6 +25,7 @@ import type { People } from '../../storage/people.ts'
 import type { Repository } from '../../storage/repository.ts'
 import type { Sessions } from '../../storage/sessions.ts'
 import { callerWith, explainedGroups, wayOf } from './groups.ts'
+import { toOperators } from './upkeep-routes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -43,7 +43,7 @@ export function accessRoutes(app: FastifyInstance, parts: Parts): void {
   const { people, sessions, config, entities } = parts
   routesOf(app).get<{ Params: { uuid: string } }>(
     '/epersons/:uuid/access',
-    route('showAccess', reads('administrator', 'administration', { to: 'administer the service' })),
+    route('showAccess', toOperators),
     async request => {
       const given = singleParameters(request.query as Query, ['address', 'method', 'object', 'entity', 'key'])
       const eperson = await people.eperson(readUuid(request.params.uuid) ?? '')

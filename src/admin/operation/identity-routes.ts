@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import { providersIn } from '../../config/providers.ts'
-import { changes, jsonOf, reads } from '../../http/access.ts'
+import { jsonOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { bodyChecks } from '../../http/check-body.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
@@ -15,7 +15,7 @@ import type { Eperson } from '../../model/accounts.ts'
 import { WrongProvider, wantedLink } from '../../sso/explain.ts'
 import type { Identities, SubjectOf } from '../../storage/identities.ts'
 import type { People } from '../../storage/people.ts'
-import { eventFor } from './upkeep-routes.ts'
+import { byOperators, eventFor, toOperators } from './upkeep-routes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const checked = bodyChecks(() => import('./contracts.ts'), 'change-refused')
@@ -31,77 +31,58 @@ const refused = (why: string) => new Problem('change-refused', why)
 
 /** `{api}/admin/sso/…`: the providers, and the identities that epersons have there (OP5). */
 export function identityRoutes(app: FastifyInstance, { people, addresses, config, identities }: Parts): void {
+  const routes = routesOf(app)
   type One = { Params: { provider: string; uuid: string } }
   const list = `${addresses.api}/admin/sso/identities`
   const url = '/sso/identities/:provider/:uuid'
 
-  routesOf(app).get(
-    '/sso/providers',
-    route('listProviders', reads('administrator', 'administration', { to: 'administer the service' })),
-    async request => {
-      singleParameters(request.query as Query, [])
-      return {
-        providers: providersIn(config.singleSignOn).map(provider => ({
-          id: provider.id,
-          name: provider.name,
-          kind: provider.kind,
-          method: provider.scheme,
-          federation: provider.kind === 'saml' && provider.federation !== undefined,
-        })),
-      }
-    },
-  )
+  routes.get('/sso/providers', route('listProviders', toOperators), async request => {
+    singleParameters(request.query as Query, [])
+    return {
+      providers: providersIn(config.singleSignOn).map(provider => ({
+        id: provider.id,
+        name: provider.name,
+        kind: provider.kind,
+        method: provider.scheme,
+        federation: provider.kind === 'saml' && provider.federation !== undefined,
+      })),
+    }
+  })
 
-  routesOf(app).get(
-    '/sso/identities',
-    route('listIdentities', reads('administrator', 'administration', { to: 'administer the service' })),
-    async request => {
-      const query = request.query as Query
-      const { eperson } = singleParameters(query, ['eperson', 'page', 'size'])
-      const uuid = eperson === undefined ? undefined : readUuid(eperson)
-      if (eperson !== undefined && uuid === undefined)
-        throw badParameter('eperson', eperson, 'The parameter eperson must be the UUID of an eperson.')
-      const page = readPage(query)
-      if (uuid !== undefined) return halPage('identities', await identities.listIdentities(uuid), page, list)
-      const { rows, total } = await identities.pageOfIdentities(windowOf(page))
-      return halPart('identities', rows, total, page, list)
-    },
-  )
+  routes.get('/sso/identities', route('listIdentities', toOperators), async request => {
+    const query = request.query as Query
+    const { eperson } = singleParameters(query, ['eperson', 'page', 'size'])
+    const uuid = eperson === undefined ? undefined : readUuid(eperson)
+    if (eperson !== undefined && uuid === undefined)
+      throw badParameter('eperson', eperson, 'The parameter eperson must be the UUID of an eperson.')
+    const page = readPage(query)
+    if (uuid !== undefined) return halPage('identities', await identities.listIdentities(uuid), page, list)
+    const { rows, total } = await identities.pageOfIdentities(windowOf(page))
+    return halPart('identities', rows, total, page, list)
+  })
 
-  routesOf(app).put<One>(
-    url,
-    route('linkIdentity', changes('administrator', 'none', jsonOf(), { to: 'administer the service' })),
-    async (request, reply) => {
-      const { provider, uuid } = request.params
-      const eperson = await people.eperson(readUuid(uuid) ?? '')
-      if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
-      const subject = await subjectIn(jsonObject(request), provider)
-      const linked = await identities.link(
-        eperson.email,
-        subject,
-        eventFor(request, 'eperson.link', provider),
-      )
-      if (linked === 'taken')
-        throw refused('This subject of the provider is another eperson. Remove that link first.')
-      if (linked === 'other-subject')
-        throw refused('The eperson is another subject of this provider. Remove that link first.')
-      return reply.code(linked === 'changed' ? 201 : 200).send(await shown(eperson, subject))
-    },
-  )
+  routes.put<One>(url, route('linkIdentity', byOperators(jsonOf())), async (request, reply) => {
+    const { provider, uuid } = request.params
+    const eperson = await people.eperson(readUuid(uuid) ?? '')
+    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
+    const subject = await subjectIn(jsonObject(request), provider)
+    const linked = await identities.link(eperson.email, subject, eventFor(request, 'eperson.link', provider))
+    if (linked === 'taken')
+      throw refused('This subject of the provider is another eperson. Remove that link first.')
+    if (linked === 'other-subject')
+      throw refused('The eperson is another subject of this provider. Remove that link first.')
+    return reply.code(linked === 'changed' ? 201 : 200).send(await shown(eperson, subject))
+  })
 
-  routesOf(app).delete<One>(
-    url,
-    route('unlinkIdentity', changes('administrator', 'none', 'ignored', { to: 'administer the service' })),
-    async (request, reply) => {
-      const { provider, uuid } = request.params
-      const eperson = await people.eperson(readUuid(uuid) ?? '')
-      const event = eventFor(request, 'eperson.unlink', provider)
-      const changed = eperson && (await identities.unlink(eperson.email, provider, event))
-      if (changed !== 'changed')
-        throw new Problem('not-found', 'No eperson with this UUID has an identity at this provider.')
-      return reply.code(204).send()
-    },
-  )
+  routes.delete<One>(url, route('unlinkIdentity', byOperators('ignored')), async (request, reply) => {
+    const { provider, uuid } = request.params
+    const eperson = await people.eperson(readUuid(uuid) ?? '')
+    const event = eventFor(request, 'eperson.unlink', provider)
+    const changed = eperson && (await identities.unlink(eperson.email, provider, event))
+    if (changed !== 'changed')
+      throw new Problem('not-found', 'No eperson with this UUID has an identity at this provider.')
+    return reply.code(204).send()
+  })
 
   async function shown({ uuid }: Eperson, { provider, subject }: SubjectOf) {
     const found = (await identities.listIdentities(uuid)).find(one => one.provider === provider)

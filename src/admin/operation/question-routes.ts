@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import { changes, jsonOf, reads } from '../../http/access.ts'
+import { jsonOf } from '../../http/access.ts'
 import { bodyChecks } from '../../http/check-body.ts'
 import { clientOf } from '../../http/connection.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
@@ -10,6 +10,7 @@ import { Problem } from '../../http/problems.ts'
 import { Refusal, type Report } from '../../lib/threads/child.ts'
 import type { ExplainRequest } from '../../sso/explain.ts'
 import type { Questions } from './questions.ts'
+import { byOperators, toOperators } from './upkeep-routes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const checked = bodyChecks(() => import('./contracts.ts'), 'explanation-refused')
@@ -24,14 +25,11 @@ const bodyLimit = 1024 * 1024
 
 /** Answers of `carrel doctor` and `carrel sso` as JSON (OP1, OP2). */
 export function questionRoutes(app: FastifyInstance, { config, questions }: Parts): void {
-  routesOf(app).get(
-    '/doctor',
-    route('runDoctor', reads('administrator', 'administration', { to: 'administer the service' })),
-    async request => {
-      singleParameters(request.query as Query, [])
-      return counted(await questions.ask({ kind: 'doctor' }, clientOf(request)))
-    },
-  )
+  const routes = routesOf(app)
+  routes.get('/doctor', route('runDoctor', toOperators), async request => {
+    singleParameters(request.query as Query, [])
+    return counted(await questions.ask({ kind: 'doctor' }, clientOf(request)))
+  })
 
   const requireSignOn = () => {
     if (config.singleSignOn === null)
@@ -40,35 +38,24 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
         'Single sign-on is not configured. The operator sets it up in CARREL_CONFIG.',
       )
   }
-  routesOf(app).get(
-    '/sso/check',
-    route('checkSignOn', reads('administrator', 'administration', { to: 'administer the service' })),
-    async request => {
-      singleParameters(request.query as Query, [])
-      const configured = config.singleSignOn !== null
-      const report = configured
-        ? await questions.ask({ kind: 'sso-check' }, clientOf(request))
-        : { findings: [] }
-      return { configured, ...counted(report) }
-    },
-  )
-  routesOf(app).post(
-    '/sso/explain',
-    route(
-      'explainSignOn',
-      changes('administrator', 'none', jsonOf(bodyLimit), { to: 'administer the service' }),
-    ),
-    async request => {
-      singleParameters(request.query as Query, [])
-      requireSignOn()
-      const asked = await wanted(jsonObject(request))
-      try {
-        return await questions.ask({ kind: 'sso-explain', request: asked }, clientOf(request))
-      } catch (error) {
-        throw error instanceof Refusal ? new Problem('explanation-refused', sentence(error.message)) : error
-      }
-    },
-  )
+  routes.get('/sso/check', route('checkSignOn', toOperators), async request => {
+    singleParameters(request.query as Query, [])
+    const configured = config.singleSignOn !== null
+    const report = configured
+      ? await questions.ask({ kind: 'sso-check' }, clientOf(request))
+      : { findings: [] }
+    return { configured, ...counted(report) }
+  })
+  routes.post('/sso/explain', route('explainSignOn', byOperators(jsonOf(bodyLimit))), async request => {
+    singleParameters(request.query as Query, [])
+    requireSignOn()
+    const asked = await wanted(jsonObject(request))
+    try {
+      return await questions.ask({ kind: 'sso-explain', request: asked }, clientOf(request))
+    } catch (error) {
+      throw error instanceof Refusal ? new Problem('explanation-refused', sentence(error.message)) : error
+    }
+  })
 }
 
 /** Counts findings by level, and puts the counts before the findings. */

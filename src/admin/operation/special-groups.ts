@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { createSessionAge, type SessionLifetimes } from '../../authn/session-age.ts'
 import { networkOf, type SpecialGroupRule, type SpecialGroups } from '../../authn/special-groups.ts'
-import { reads } from '../../http/access.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { badParameter, type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
@@ -10,6 +9,7 @@ import type { ListedSession } from '../../model/sessions.ts'
 import type { People } from '../../storage/people.ts'
 import type { Sessions } from '../../storage/sessions.ts'
 import type { Clock } from '../../storage/storage.ts'
+import { toOperators } from './upkeep-routes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -31,27 +31,20 @@ export function specialGroupRoutes(
 ): void {
   const age = createSessionAge(clock, config)
 
-  routesOf(app).get(
-    '/special-groups',
-    route(
-      'listSpecialGroupRules',
-      reads('administrator', 'administration', { to: 'administer the service' }),
-    ),
-    async request => {
-      const { eperson } = singleParameters(request.query as Query, ['eperson'])
-      if (eperson === undefined) return { rules }
-      const alive = await sessionsOf(eperson)
-      return {
-        rules: rules.map(rule => ({
-          ...rule,
-          sessions: alive.flatMap(one => {
-            const gives = givesTo(rule, one)
-            return gives === 'no' ? [] : [{ ...described(one), gives }]
-          }),
-        })),
-      }
-    },
-  )
+  routesOf(app).get('/special-groups', route('listSpecialGroupRules', toOperators), async request => {
+    const { eperson } = singleParameters(request.query as Query, ['eperson'])
+    if (eperson === undefined) return { rules }
+    const alive = await sessionsOf(eperson)
+    return {
+      rules: rules.map(rule => ({
+        ...rule,
+        sessions: alive.flatMap(one => {
+          const gives = givesTo(rule, one)
+          return gives === 'no' ? [] : [{ ...described(one), gives }]
+        }),
+      })),
+    }
+  })
 
   /**
    * Lists the eperson's sessions that have not ended. @throws Problem 400 if it is no UUID, 404 if there is

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { accessTokenBody } from '../../authn/access-token-routes.ts'
 import type { Config } from '../../config/config.ts'
-import { changes, reads } from '../../http/access.ts'
+import { type Body, changes, reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
@@ -18,6 +18,10 @@ import { figures } from '../metrics/figures.ts'
 import type { ServiceParts } from '../metrics/service-metrics.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const to = 'administer the service'
+/** Access of the routes of operators. */
+export const toOperators = reads('administrator', 'administration', { to })
+export const byOperators = (body: Body) => changes('administrator', 'none', body, { to })
 
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'page'>
@@ -39,43 +43,32 @@ export const eventFor = (
 
 /** Actions of an operator on all logins: access tokens, sessions, the signing secret (OP5). */
 export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
   const { accessTokens, addresses, config, secrets, sessions } = parts
 
-  routesOf(app).get(
-    '/tokens',
-    route('listAllAccessTokens', reads('administrator', 'administration', { to: 'administer the service' })),
-    async request => {
-      const page = readPage(request.query as Query)
-      const { rows, total } = await accessTokens.page(windowOf(page))
-      const tokens = rows.map(one => ({
-        ...accessTokenBody(one, `${addresses.eperson(one.eperson)}/tokens/${one.id}`),
-        eperson: one.eperson,
-      }))
-      return halPart('tokens', tokens, total, page, `${addresses.api}/admin/tokens`)
-    },
-  )
+  routes.get('/tokens', route('listAllAccessTokens', toOperators), async request => {
+    const page = readPage(request.query as Query)
+    const { rows, total } = await accessTokens.page(windowOf(page))
+    const tokens = rows.map(one => ({
+      ...accessTokenBody(one, `${addresses.eperson(one.eperson)}/tokens/${one.id}`),
+      eperson: one.eperson,
+    }))
+    return halPart('tokens', tokens, total, page, `${addresses.api}/admin/tokens`)
+  })
 
-  routesOf(app).delete(
-    '/sessions',
-    route('endAllSessions', changes('administrator', 'none', 'ignored', { to: 'administer the service' })),
-    async (request, reply) => {
-      await sessions.endAll(eventFor(request, 'session.end', 'everybody'))
-      return reply.code(204).send()
-    },
-  )
+  routes.delete('/sessions', route('endAllSessions', byOperators('ignored')), async (request, reply) => {
+    await sessions.endAll(eventFor(request, 'session.end', 'everybody'))
+    return reply.code(204).send()
+  })
 
-  routesOf(app).post(
-    '/secret/rotate',
-    route('rotateSecret', changes('administrator', 'none', 'ignored', { to: 'administer the service' })),
-    async request => {
-      if (config.tokenSecrets.length > 0)
-        throw new Problem(
-          'secret-set',
-          'CARREL_TOKEN_SECRET sets the secret. The operator writes a new one and a comma before the old one there.',
-        )
-      return { accepted: await secrets.rotate(eventFor(request, 'secret.rotate')) }
-    },
-  )
+  routes.post('/secret/rotate', route('rotateSecret', byOperators('ignored')), async request => {
+    if (config.tokenSecrets.length > 0)
+      throw new Problem(
+        'secret-set',
+        'CARREL_TOKEN_SECRET sets the secret. The operator writes a new one and a comma before the old one there.',
+      )
+    return { accepted: await secrets.rotate(eventFor(request, 'secret.rotate')) }
+  })
 }
 
 interface StateParts extends Omit<ServiceParts, 'config'> {
@@ -87,29 +80,21 @@ interface StateParts extends Omit<ServiceParts, 'config'> {
 /** The state of the service and of its backups (OP3, OP4). */
 export function stateRoutes(app: FastifyInstance, parts: StateParts): void {
   const { config, processes, tally } = parts
-  routesOf(app).get(
-    '/figures',
-    route('showFigures', reads('administrator', 'administration', { to: 'administer the service' })),
-    async ({ query }, reply) => {
-      singleParameters(query as Query, [])
-      return reply.header('cache-control', 'no-store').send(await figures(tally, parts))
-    },
-  )
+  routesOf(app).get('/figures', route('showFigures', toOperators), async ({ query }, reply) => {
+    singleParameters(query as Query, [])
+    return reply.header('cache-control', 'no-store').send(await figures(tally, parts))
+  })
 
-  routesOf(app).get(
-    '/backups',
-    route('listBackups', reads('administrator', 'administration', { to: 'administer the service' })),
-    async ({ query }) => {
-      singleParameters(query as Query, [])
-      const { rows } = await processes.find(
-        { kind: 'backup', states: ['scheduled', 'running'], order: { by: 'id', falling: true } },
-        { offset: 0, limit: 1 },
-      )
-      return {
-        configured: config.backups !== null,
-        process: rows[0]?.id ?? null,
-        backups: config.backups === null ? [] : await listBackups(await manifestsAt(config.backups)),
-      }
-    },
-  )
+  routesOf(app).get('/backups', route('listBackups', toOperators), async ({ query }) => {
+    singleParameters(query as Query, [])
+    const { rows } = await processes.find(
+      { kind: 'backup', states: ['scheduled', 'running'], order: { by: 'id', falling: true } },
+      { offset: 0, limit: 1 },
+    )
+    return {
+      configured: config.backups !== null,
+      process: rows[0]?.id ?? null,
+      backups: config.backups === null ? [] : await listBackups(await manifestsAt(config.backups)),
+    }
+  })
 }

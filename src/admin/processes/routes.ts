@@ -18,6 +18,10 @@ import { logText, outputBody, processAddress, processBody, statesOf, statusNames
 import { createListeners } from './events.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const toAdministrators = reads('administrator', 'processes')
+const whose = rightTo('see the process: their own, or any for administrators')
+const toOwners = reads(whose, 'processes')
+const byOwners = changes(whose, 'processes', 'ignored')
 
 /** Begins a process again that didn't finish. @throws Problem if that isn't possible */
 export type Resume = (process: Process, request: FastifyRequest) => Promise<Process>
@@ -38,6 +42,7 @@ export function processRoutes(
   app: FastifyInstance,
   { addresses, lookAgain, processes, resume }: Parts,
 ): void {
+  const routes = routesOf(app)
   type Route = { Params: { id: string } }
   const path = '/system/processes'
   const all = `${addresses.api}${path}`
@@ -75,19 +80,15 @@ export function processRoutes(
     return processBody(process, addresses)
   }
 
-  routesOf(app).get(path, route('listProcesses', reads('administrator', 'processes')), async request => {
+  routes.get(path, route('listProcesses', toAdministrators), async request => {
     const query = request.query as Query
     return page(request, { order: orderOf(query) }, all)
   })
-  routesOf(app).get(
-    `${path}/search/byProperty`,
-    route('searchProcesses', reads('administrator', 'processes')),
-    async request => {
-      const query = request.query as Query
-      return page(request, searchOf(query), `${all}/search/byProperty`)
-    },
-  )
-  routesOf(app).get(
+  routes.get(`${path}/search/byProperty`, route('searchProcesses', toAdministrators), async request => {
+    const query = request.query as Query
+    return page(request, searchOf(query), `${all}/search/byProperty`)
+  })
+  routes.get(
     `${path}/search/own`,
     route('listOwnProcesses', reads('eperson', 'processes')),
     async request => {
@@ -96,63 +97,39 @@ export function processRoutes(
       return page(request, { eperson, order: orderOf(query) }, `${all}/search/own`)
     },
   )
-  routesOf(app).get<Route>(
-    one,
-    route(
-      'showProcess',
-      reads(rightTo('see the process: their own, or any for administrators'), 'processes'),
-    ),
-    async request => processBody(await readable(request), addresses),
+  routes.get<Route>(one, route('showProcess', toOwners), async request =>
+    processBody(await readable(request), addresses),
   )
-  routesOf(app).get<Route>(
-    `${one}/output`,
-    route('showOutput', reads(rightTo('see the process: their own, or any for administrators'), 'processes')),
-    async (request, reply) => {
-      const process = await readable(request)
-      const text = await textOf(process)
-      return text === '' ? reply.code(204).send() : outputBody(process, text, addresses)
-    },
-  )
-  routesOf(app).get<Route>(
-    `${one}/files`,
-    route(
-      'listFilesOfProcess',
-      reads(rightTo('see the process: their own, or any for administrators'), 'processes'),
-    ),
-    async request => {
-      const { id } = await readable(request)
-      return halPage(
-        'bitstreams',
-        [],
-        readPage(request.query as Query),
-        `${processAddress(addresses, id)}/files`,
-      )
-    },
-  )
-  routesOf(app).get<Route>(
-    `${one}/filetypes`,
-    route(
-      'listFileTypesOfProcess',
-      reads(rightTo('see the process: their own, or any for administrators'), 'processes'),
-    ),
-    async request => {
-      const { id } = await readable(request)
-      const href = `${processAddress(addresses, id)}/filetypes`
-      return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
-    },
-  )
+  routes.get<Route>(`${one}/output`, route('showOutput', toOwners), async (request, reply) => {
+    const process = await readable(request)
+    const text = await textOf(process)
+    return text === '' ? reply.code(204).send() : outputBody(process, text, addresses)
+  })
+  routes.get<Route>(`${one}/files`, route('listFilesOfProcess', toOwners), async request => {
+    const { id } = await readable(request)
+    return halPage(
+      'bitstreams',
+      [],
+      readPage(request.query as Query),
+      `${processAddress(addresses, id)}/files`,
+    )
+  })
+  routes.get<Route>(`${one}/filetypes`, route('listFileTypesOfProcess', toOwners), async request => {
+    const { id } = await readable(request)
+    const href = `${processAddress(addresses, id)}/filetypes`
+    return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
+  })
   const ofText = (name: 'showLog' | 'followProcess') => ({
     config: {
-      ...route(name, reads(rightTo('see the process: their own, or any for administrators'), 'processes'))
-        .config,
+      ...route(name, toOwners).config,
       isText: true,
     },
   })
-  routesOf(app).get<Route>(`${one}/log`, ofText('showLog'), async (request, reply) => {
+  routes.get<Route>(`${one}/log`, ofText('showLog'), async (request, reply) => {
     const text = await textOf(await readable(request))
     return reply.type('text/plain; charset=utf-8').send(text)
   })
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${one}/events`,
     { ...ofText('followProcess'), exposeHeadRoute: false },
     async (request, reply) => {
@@ -166,62 +143,41 @@ export function processRoutes(
     },
   )
 
-  routesOf(app).post<Route>(
-    `${one}/cancel`,
-    route(
-      'cancelProcess',
-      changes(rightTo('see the process: their own, or any for administrators'), 'processes', 'ignored'),
-    ),
-    async (request, reply) => {
-      const { id } = await readable(request)
-      const event = eventOf(request.caller, request, { event: 'process.cancel', outcome: 'success' })
-      const state = await processes.cancel(id, event)
-      if (state === undefined) throw gone()
-      if (!isUnderWay(state))
-        throw new Problem('process-state', `The process has ended already: it is ${state}.`)
-      return reply.code(202).send(await changed(id))
-    },
-  )
-  routesOf(app).post<Route>(
-    `${one}/resume`,
-    route(
-      'resumeProcess',
-      changes(rightTo('see the process: their own, or any for administrators'), 'processes', 'ignored'),
-    ),
-    async (request, reply) => {
-      const process = await readable(request)
-      const { kind, state } = process
-      if (isUnderWay(state) || state === 'completed')
-        throw new Problem(
-          'process-state',
-          `Only a process that did not come to its end can be resumed; this one is ${state}.`,
-        )
-      const begin = resume[kind]
-      if (!begin)
-        throw new Problem('process-state', `A process of the kind ${kind} can’t be resumed. Begin it again.`)
-      const next = await begin(process, request)
-      return reply
-        .code(202)
-        .header('location', processAddress(addresses, next.id))
-        .send(processBody(next, addresses))
-    },
-  )
-  routesOf(app).delete<Route>(
-    one,
-    route(
-      'deleteProcess',
-      changes(rightTo('see the process: their own, or any for administrators'), 'processes', 'ignored'),
-    ),
-    async (request, reply) => {
-      const { id } = await readable(request)
-      const event = eventOf(request.caller, request, { event: 'process.delete', outcome: 'success' })
-      const state = await processes.remove(id, event)
-      if (state === undefined) throw gone()
-      if (isUnderWay(state))
-        throw new Problem('process-state', 'The process has not ended. Cancel it first (POST …/cancel).')
-      return reply.code(204).send()
-    },
-  )
+  routes.post<Route>(`${one}/cancel`, route('cancelProcess', byOwners), async (request, reply) => {
+    const { id } = await readable(request)
+    const event = eventOf(request.caller, request, { event: 'process.cancel', outcome: 'success' })
+    const state = await processes.cancel(id, event)
+    if (state === undefined) throw gone()
+    if (!isUnderWay(state))
+      throw new Problem('process-state', `The process has ended already: it is ${state}.`)
+    return reply.code(202).send(await changed(id))
+  })
+  routes.post<Route>(`${one}/resume`, route('resumeProcess', byOwners), async (request, reply) => {
+    const process = await readable(request)
+    const { kind, state } = process
+    if (isUnderWay(state) || state === 'completed')
+      throw new Problem(
+        'process-state',
+        `Only a process that did not come to its end can be resumed; this one is ${state}.`,
+      )
+    const begin = resume[kind]
+    if (!begin)
+      throw new Problem('process-state', `A process of the kind ${kind} can’t be resumed. Begin it again.`)
+    const next = await begin(process, request)
+    return reply
+      .code(202)
+      .header('location', processAddress(addresses, next.id))
+      .send(processBody(next, addresses))
+  })
+  routes.delete<Route>(one, route('deleteProcess', byOwners), async (request, reply) => {
+    const { id } = await readable(request)
+    const event = eventOf(request.caller, request, { event: 'process.delete', outcome: 'success' })
+    const state = await processes.remove(id, event)
+    if (state === undefined) throw gone()
+    if (isUnderWay(state))
+      throw new Problem('process-state', 'The process has not ended. Cancel it first (POST …/cancel).')
+    return reply.code(204).send()
+  })
 }
 
 const gone = () => new Problem('not-found', 'There is no process with this number.')

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
-import { changes, reads } from '../../http/access.ts'
+import { type Body, changes, reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { allowSlowBody, endSlowBody } from '../../http/body-pieces.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
@@ -16,6 +16,9 @@ import type { Found, Info, UploadPlace } from './place.ts'
 import { answered, createTus, offsetStream, requireVersion, type TusRequest } from './tus.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const to = 'upload files'
+const toAdministrators = reads('administrator', 'administration', { to })
+const byAdministrators = (body: Body) => changes('administrator', 'administration', body, { to })
 
 interface Parts {
   readonly addresses: Addresses
@@ -67,28 +70,16 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
       route('describeUploads', reads('anybody', 'none')),
       async (request, reply) => answer(request, reply, 204, tus.describe()),
     )
-    routesOf(scope).get(
-      '/uploads',
-      route('listUploads', reads('administrator', 'administration', { to: 'upload files' })),
-      async request => {
-        const eperson = mayUpload(request.caller)
-        const own = (await place.list()).filter(one => one.eperson === eperson)
-        const bodies = own.map(one => bodyOf(one, addressOf(one.id), limits.lifetime))
-        return halPage('uploads', bodies, readPage(request.query as Query), all)
-      },
-    )
+    routesOf(scope).get('/uploads', route('listUploads', toAdministrators), async request => {
+      const eperson = mayUpload(request.caller)
+      const own = (await place.list()).filter(one => one.eperson === eperson)
+      const bodies = own.map(one => bodyOf(one, addressOf(one.id), limits.lifetime))
+      return halPage('uploads', bodies, readPage(request.query as Query), all)
+    })
     routesOf(scope).post(
       '/uploads',
       {
-        ...route(
-          'beginUpload',
-          changes(
-            'administrator',
-            'administration',
-            { ...pieceBody, optional: true },
-            { to: 'upload files' },
-          ),
-        ),
+        ...route('beginUpload', byAdministrators({ ...pieceBody, optional: true })),
         preParsing,
       },
       async (request, reply) => {
@@ -98,7 +89,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
     )
     routesOf(scope).head<Route>(
       '/uploads/:id',
-      route('showUpload', reads('administrator', 'administration', { to: 'upload files' })),
+      route('showUpload', toAdministrators),
       async (request, reply) => {
         requireVersion(request.headers)
         return answer(request, reply, 200, await tus.show(asked(request, reply), request.params.id))
@@ -107,7 +98,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
     routesOf(scope).patch<Route>(
       '/uploads/:id',
       {
-        ...route('sendPiece', changes('administrator', 'administration', pieceBody, { to: 'upload files' })),
+        ...route('sendPiece', byAdministrators(pieceBody)),
         preParsing,
       },
       async (request, reply) =>
@@ -116,10 +107,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
     routesOf(scope).delete<Route>(
       '/uploads/:id',
       {
-        ...route(
-          'removeUpload',
-          changes('administrator', 'administration', 'unused', { to: 'upload files' }),
-        ),
+        ...route('removeUpload', byAdministrators('unused')),
         preParsing: checkVersion,
       },
       async (request, reply) => {
