@@ -28,6 +28,7 @@ export function actuatorRoutes(
   app: FastifyInstance,
   { addresses, ping, requireFiles, loops, engine }: Parts,
 ): void {
+  const routes = routesOf(app)
   const here = addresses.api.replace(/\/api$/, '/actuator')
   const statusOf = async (check: () => Promise<void> | void, details: Status['details']): Promise<Status> => {
     try {
@@ -38,7 +39,7 @@ export function actuatorRoutes(
     }
   }
 
-  routesOf(app).get('/actuator', route('showActuator', reads('anybody', 'none')), async () => ({
+  routes.get('/actuator', route('showActuator', reads('anybody', 'none')), async () => ({
     type: 'actuator',
     _links: {
       self: { href: here },
@@ -46,29 +47,25 @@ export function actuatorRoutes(
       info: { href: `${here}/info` },
     },
   }))
-  routesOf(app).get(
-    '/actuator/health',
-    route('showHealth', reads('administrator', 'none')),
-    async _request => {
-      const { running, wanted, replaced } = loops()
-      const components = {
-        store: await statusOf(ping, { engine }),
-        files: await statusOf(requireFiles, {}),
-        workers: {
-          status: running < wanted ? 'UP_WITH_ISSUES' : 'UP',
-          details: { running, wanted, replaced },
-        },
-      }
-      const states = Object.values(components).map(({ status }) => status)
-      const status = states.includes('DOWN')
-        ? 'DOWN'
-        : states.includes('UP_WITH_ISSUES')
-          ? 'UP_WITH_ISSUES'
-          : 'UP'
-      return { status, components }
-    },
-  )
-  routesOf(app).get('/actuator/info', route('showInfo', reads('administrator', 'none')), async _request => {
+  routes.get('/actuator/health', route('showHealth', reads('administrator', 'none')), async _request => {
+    const { running, wanted, replaced } = loops()
+    const components = {
+      store: await statusOf(ping, { engine }),
+      files: await statusOf(requireFiles, {}),
+      workers: {
+        status: running < wanted ? 'UP_WITH_ISSUES' : 'UP',
+        details: { running, wanted, replaced },
+      },
+    }
+    const states = Object.values(components).map(({ status }) => status)
+    const status = states.includes('DOWN')
+      ? 'DOWN'
+      : states.includes('UP_WITH_ISSUES')
+        ? 'UP_WITH_ISSUES'
+        : 'UP'
+    return { status, components }
+  })
+  routes.get('/actuator/info', route('showInfo', reads('administrator', 'none')), async _request => {
     return {
       app: { name: 'Carrel', version, address: addresses.api.replace(/\/api$/, '') },
       node: { name: 'Node.js', version: process.version, platform: process.platform, arch: process.arch },

@@ -15,6 +15,8 @@ import type { Alert, Alerts } from '../storage/processes.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
 const checked = bodyChecks(() => import('./system-contracts.ts'), 'change-refused')
+const toAnybody = reads('anybody', 'administration')
+const byAdministrators = changes('administrator', 'administration', jsonOf(), { to: 'change the alert' })
 
 interface Parts {
   readonly addresses: Addresses
@@ -27,6 +29,7 @@ interface Parts {
  * (docs/decisions/0053).
  */
 export function alertRoutes(app: FastifyInstance, { addresses, alerts }: Parts): void {
+  const routes = routesOf(app)
   type Route = { Params: { id: string } }
   const path = '/system/systemwidealerts'
   const all = `${addresses.api}${path}`
@@ -40,59 +43,44 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts }: Parts):
   const page = (request: FastifyRequest, found: readonly Alert[], self: string) =>
     halPage('systemwidealerts', found.map(bodyOf), readPage(request.query as Query), self)
 
-  routesOf(app).get(path, route('listAlerts', reads('administrator', 'administration')), async request => {
+  routes.get(path, route('listAlerts', reads('administrator', 'administration')), async request => {
     return page(request, await alerts.all(), all)
   })
-  routesOf(app).get(
-    `${path}/search/active`,
-    route('listActiveAlerts', reads('anybody', 'administration')),
-    async request =>
-      page(
-        request,
-        (await alerts.all()).filter(({ active }) => active),
-        `${all}/search/active`,
-      ),
+  routes.get(`${path}/search/active`, route('listActiveAlerts', toAnybody), async request =>
+    page(
+      request,
+      (await alerts.all()).filter(({ active }) => active),
+      `${all}/search/active`,
+    ),
   )
-  routesOf(app).get<Route>(
-    `${path}/:id`,
-    route('showAlert', reads('anybody', 'administration')),
-    async ({ caller, params }) => {
-      const found = (await alerts.all()).find(({ id }) => String(id) === params.id)
-      if (!found || (!found.active && !isAdministrator(caller))) throw none()
-      return bodyOf(found)
-    },
-  )
+  routes.get<Route>(`${path}/:id`, route('showAlert', toAnybody), async ({ caller, params }) => {
+    const found = (await alerts.all()).find(({ id }) => String(id) === params.id)
+    if (!found || (!found.active && !isAdministrator(caller))) throw none()
+    return bodyOf(found)
+  })
   const same = async (wanted: Omit<Alert, 'id'>) =>
     (await alerts.all()).find(({ id: _, ...there }) => isDeepStrictEqual(there, wanted))
-  routesOf(app).post(
-    path,
-    route('addAlert', changes('administrator', 'administration', jsonOf(), { to: 'change the alert' })),
-    async (request, reply) => {
-      const caller = requireCaller(request.caller)
-      const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
-      const wanted = await alertIn(request)
-      // The interface's form saves when its switch is used, and adds the same alert again when its button is.
-      const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
-      if (!added)
-        throw new Problem(
-          'change-refused',
-          'There is an alert already; change that one, by PUT to its address.',
-        )
-      return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
-    },
-  )
-  routesOf(app).put<Route>(
-    `${path}/:id`,
-    route('changeAlert', changes('administrator', 'administration', jsonOf(), { to: 'change the alert' })),
-    async request => {
-      const caller = requireCaller(request.caller)
-      const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
-      const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1
-      const changed = await alerts.change({ id, ...(await alertIn(request)) }, event)
-      if (!changed) throw none()
-      return bodyOf(changed)
-    },
-  )
+  routes.post(path, route('addAlert', byAdministrators), async (request, reply) => {
+    const caller = requireCaller(request.caller)
+    const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
+    const wanted = await alertIn(request)
+    // The interface's form saves when its switch is used, and adds the same alert again when its button is.
+    const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
+    if (!added)
+      throw new Problem(
+        'change-refused',
+        'There is an alert already; change that one, by PUT to its address.',
+      )
+    return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
+  })
+  routes.put<Route>(`${path}/:id`, route('changeAlert', byAdministrators), async request => {
+    const caller = requireCaller(request.caller)
+    const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
+    const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1
+    const changed = await alerts.change({ id, ...(await alertIn(request)) }, event)
+    if (!changed) throw none()
+    return bodyOf(changed)
+  })
 }
 
 const none = () => new Problem('not-found', 'There is no alert with this id.')

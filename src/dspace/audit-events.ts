@@ -17,6 +17,7 @@ import type { Repository } from '../storage/repository.ts'
 import { createSubjects, type Subject } from './audit-subjects.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
+const toAdministrators = reads('administrator', 'administration')
 
 interface Parts {
   readonly people: Pick<People, 'eperson' | 'group'>
@@ -48,6 +49,7 @@ const maxRecords = 100
  * The events are those of the entity `audit-events` in DSpace's words: who acted, and on whom or what.
  */
 export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
   type Route = { Params: { id: string } }
   const { people, addresses, asksAgreement, entities } = parts
   const subjects = createSubjects(parts)
@@ -129,30 +131,20 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
     return row
   }
 
-  routesOf(app).get(
-    path,
-    route('listAuditEvents', reads('administrator', 'administration')),
-    async request => {
-      return page(request, null, all)
-    },
+  routes.get(path, route('listAuditEvents', toAdministrators), async request => {
+    return page(request, null, all)
+  })
+  routes.get(`${path}/search/findByObject`, route('searchAuditEvents', toAdministrators), async request => {
+    const query = request.query as Query
+    const where = await subjects.about(single(query, 'object') ?? '')
+    return page(request, where, `${all}/search/findByObject`)
+  })
+  routes.get<Route>(`${path}/:id`, route('showAuditEvent', toAdministrators), async request =>
+    bodyOf(await one(request)),
   )
-  routesOf(app).get(
-    `${path}/search/findByObject`,
-    route('searchAuditEvents', reads('administrator', 'administration')),
-    async request => {
-      const query = request.query as Query
-      const where = await subjects.about(single(query, 'object') ?? '')
-      return page(request, where, `${all}/search/findByObject`)
-    },
-  )
-  routesOf(app).get<Route>(
-    `${path}/:id`,
-    route('showAuditEvent', reads('administrator', 'administration')),
-    async request => bodyOf(await one(request)),
-  )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${path}/:id/eperson`,
-    route('showEpersonOfAuditEvent', reads('administrator', 'administration')),
+    route('showEpersonOfAuditEvent', toAdministrators),
     async (request, reply) => {
       const { actor } = await one(request)
       const eperson = actor === null ? undefined : await people.eperson(actor)
@@ -161,9 +153,9 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
   )
   // The object of an event may be gone, or unknown to DSpace; the event still names it.
   for (const part of ['object', 'subject'])
-    routesOf(app).get<Route>(
+    routes.get<Route>(
       `${path}/:id/${part}`,
-      route('showPartOfAuditEvent', reads('administrator', 'administration'), part),
+      route('showPartOfAuditEvent', toAdministrators, part),
       async (request, reply) => {
         await one(request)
         return reply.code(204).send()

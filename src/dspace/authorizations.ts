@@ -19,6 +19,8 @@ import {
 } from './features.ts'
 
 const route = contractsIn(() => import('./authorization-contracts.ts'))
+const toAsking = reads(openRightTo('ask for the rights of the eperson'), 'none')
+const toAnybody = reads('anybody', 'none')
 
 interface Parts extends FeatureParts {
   readonly sessions: Sessions
@@ -47,6 +49,7 @@ const types = Object.keys(pathOfType) as ResourceType[]
  * authorizations that hold are listed, and no others; an unknown feature or address has none.
  */
 export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts }: Parts): void {
+  const routes = routesOf(app)
   const { sessions } = parts
   const authz = `${addresses.api}/authz`
   const authorizations = `${authz}/authorizations`
@@ -155,9 +158,9 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     return halPage('authorizations', found, readPage(asked), `${authorizations}/search/${name}`)
   }
 
-  routesOf(app).get(
+  routes.get(
     '/authz/authorizations/search/object',
-    route('searchAuthorizations', reads(openRightTo('ask for the rights of the eperson'), 'none')),
+    route('searchAuthorizations', toAsking),
     async request => {
       const query = request.query as Query
       const uri = single(query, 'uri')
@@ -168,9 +171,9 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     },
   )
 
-  routesOf(app).get(
+  routes.get(
     '/authz/authorizations/search/objects',
-    route('searchAuthorizationsOfMany', reads(openRightTo('ask for the rights of the eperson'), 'none')),
+    route('searchAuthorizationsOfMany', toAsking),
     async request => {
       const query = request.query as Query
       const uris = query.values.get('uri') ?? []
@@ -191,9 +194,9 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     },
   )
 
-  routesOf(app).get<{ Params: { id: string } }>(
+  routes.get<{ Params: { id: string } }>(
     '/authz/authorizations/:id',
-    route('showAuthorization', reads(openRightTo('ask for the rights of the eperson'), 'none')),
+    route('showAuthorization', toAsking),
     async ({ caller, params }) => {
       const [, eperson, feature = '', type, uuid = ''] = authorizationId.exec(params.id) ?? []
       const resources = types.filter(one => one === type).map(one => ({ type: one, uuid }))
@@ -203,34 +206,26 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     },
   )
 
-  routesOf(app).get(
-    '/authz/authorizations',
-    route('showAuthorizations', reads('anybody', 'none')),
-    async () => ({
-      _links: {
-        search: { href: `${authorizations}/search` },
-        self: { href: authorizations },
-      },
-    }),
-  )
-  routesOf(app).get(
-    '/authz/authorizations/search',
-    route('showAuthorizationSearches', reads('anybody', 'none')),
-    async () => ({
-      _links: {
-        object: { href: `${authorizations}/search/object` },
-        objects: { href: `${authorizations}/search/objects` },
-        self: { href: `${authorizations}/search` },
-      },
-    }),
-  )
+  routes.get('/authz/authorizations', route('showAuthorizations', toAnybody), async () => ({
+    _links: {
+      search: { href: `${authorizations}/search` },
+      self: { href: authorizations },
+    },
+  }))
+  routes.get('/authz/authorizations/search', route('showAuthorizationSearches', toAnybody), async () => ({
+    _links: {
+      object: { href: `${authorizations}/search/object` },
+      objects: { href: `${authorizations}/search/objects` },
+      self: { href: `${authorizations}/search` },
+    },
+  }))
 
-  routesOf(app).get('/authz/features', route('listFeatures', reads('anybody', 'none')), async request =>
+  routes.get('/authz/features', route('listFeatures', toAnybody), async request =>
     halPage('features', features.map(featureBody), readPage(request.query as Query), `${authz}/features`),
   )
-  routesOf(app).get<{ Params: { id: string } }>(
+  routes.get<{ Params: { id: string } }>(
     '/authz/features/:id',
-    route('showFeature', reads('anybody', 'none')),
+    route('showFeature', toAnybody),
     async request => {
       const feature = features.find(({ id }) => id === request.params.id)
       if (!feature) throw new Problem('not-found', 'There is no feature with this id.')

@@ -9,6 +9,7 @@ import { readUuid } from '../lib/uuids.ts'
 
 const route = contractsIn(() => import('./empty-contracts.ts'))
 const linkRoute = contractsIn(() => import('../items/contracts.ts'))
+const toAnybody = reads('anybody', 'none')
 
 /**
  * Answers for features that DSpace's user interface asks for and Carrel doesn't have: lists that are empty, a
@@ -16,11 +17,12 @@ const linkRoute = contractsIn(() => import('../items/contracts.ts'))
  * its pages load forever, or the browser's console fills with errors.
  */
 export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
+  const routes = routesOf(app)
   absentFeatureRoutes(app)
   const link = (path: string) => ({ href: `${api}${path}` })
 
   const empty = (url: string, name: string) =>
-    routesOf(app).get(
+    routes.get(
       url,
       route('listNothing', reads('anybody', url.startsWith('/core/') ? 'items' : 'none'), url, name),
       async request => halPage(name, [], readPage(request.query as Query), `${api}${url}`),
@@ -31,7 +33,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
   }
   empty('/core/edititems/search/findModesById', 'edititemmodes')
   // Fields have no security levels to choose from.
-  routesOf(app).get<{ Params: { type: string } }>(
+  routes.get<{ Params: { type: string } }>(
     '/core/securitysettings/:type',
     route('showSecuritySetting', reads('anybody', 'items')),
     async ({ params }) => ({
@@ -44,9 +46,9 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
   )
 
   // The page for bulk access reads its choices here.
-  routesOf(app).get(
+  routes.get(
     '/config/bulkaccessconditionoptions/default',
-    route('showBulkAccessConditions', reads('anybody', 'none')),
+    route('showBulkAccessConditions', toAnybody),
     async () => ({
       id: 'default',
       itemAccessConditionOptions: [],
@@ -56,7 +58,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     }),
   )
 
-  routesOf(app).get('/discover', route('showDiscover', reads('anybody', 'none')), async () => ({
+  routes.get('/discover', route('showDiscover', toAnybody), async () => ({
     type: 'discover',
     _links: {
       browses: link('/discover/browses'),
@@ -66,18 +68,18 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   }))
   // facet-config-response-parsing.service.ts reads exactly this; the sidebar of the search page waits for it.
-  routesOf(app).get('/discover/facets', route('listFacets', reads('anybody', 'none')), async request => ({
+  routes.get('/discover/facets', route('listFacets', toAnybody), async request => ({
     type: 'discover',
     _embedded: { facets: [] },
     _links: { self: selfOf(`${api}/discover/facets`, request.query as Query) },
   }))
   // Requested for fields on the page of an item: no field has a list to browse.
-  routesOf(app).get(
+  routes.get(
     '/discover/browses/search/byFields',
-    route('listBrowsesOfFields', reads('anybody', 'none')),
+    route('listBrowsesOfFields', toAnybody),
     async (_request, reply) => reply.code(204).send(),
   )
-  routesOf(app).get('/discover/search', route('showSearch', reads('anybody', 'none')), async request => ({
+  routes.get('/discover/search', route('showSearch', toAnybody), async request => ({
     type: 'discover',
     filters: [],
     sortOptions: [{ name: 'score', actualName: 'score', sortOrder: 'DESC' }],
@@ -86,30 +88,26 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
       self: selfOf(`${api}/discover/search`, request.query as Query),
     },
   }))
-  routesOf(app).get(
-    '/discover/search/objects',
-    route('searchObjects', reads('anybody', 'none')),
-    async request => {
-      const query = request.query as Query
-      const self = `${api}/discover/search/objects`
-      const found = halPage('objects', [], readPage(query), self)
-      return {
-        id: null,
-        query: single(query, 'query') ?? null,
-        scope: single(query, 'scope') ?? null,
-        configuration: single(query, 'configuration') ?? 'default',
-        appliedFilters: null,
-        sort: null,
-        type: 'discover',
-        _links: { self: found._links.self },
-        _embedded: { searchResult: found, facets: [] },
-      }
-    },
-  )
+  routes.get('/discover/search/objects', route('searchObjects', toAnybody), async request => {
+    const query = request.query as Query
+    const self = `${api}/discover/search/objects`
+    const found = halPage('objects', [], readPage(query), self)
+    return {
+      id: null,
+      query: single(query, 'query') ?? null,
+      scope: single(query, 'scope') ?? null,
+      configuration: single(query, 'configuration') ?? 'default',
+      appliedFilters: null,
+      sort: null,
+      type: 'discover',
+      _links: { self: found._links.self },
+      _embedded: { searchResult: found, facets: [] },
+    }
+  })
 
-  routesOf(app).get<{ Params: { uuid: string } }>(
+  routes.get<{ Params: { uuid: string } }>(
     '/ldn/notifyrequests/:uuid',
-    route('showNotifyRequests', reads('anybody', 'none')),
+    route('showNotifyRequests', toAnybody),
     async ({ params }) => {
       const uuid = itemIn(params.uuid)
       return {
@@ -121,7 +119,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   )
 
-  routesOf(app).get('/statistics', route('showStatistics', reads('anybody', 'none')), async () => ({
+  routes.get('/statistics', route('showStatistics', toAnybody), async () => ({
     type: 'statistics',
     _links: {
       searchevents: link('/statistics/searchevents'),
@@ -131,7 +129,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   }))
   for (const url of ['/statistics/searchevents', '/statistics/viewevents']) {
-    routesOf(app).post(
+    routes.post(
       url,
       route('countView', acceptsShortLived(changes('anybody', 'none', 'ignored')), url),
       async (_request, reply) => reply.code(201).send(),

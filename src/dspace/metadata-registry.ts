@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { changes, jsonOf, reads } from '../http/access.ts'
+import { type Body, changes, jsonOf, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
@@ -13,6 +13,9 @@ import { type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '
 import type { FieldSearch, MetadataRegistry, WantedField, WantedSchema } from '../storage/repository.ts'
 
 const route = contractsIn(() => import('./metadata-registry-contracts.ts'))
+const toAnybody = reads('anybody', 'items')
+const byAdministrators = (body: Body) =>
+  changes('administrator', 'items', body, { to: 'change the metadata registry' })
 
 interface Parts {
   readonly addresses: Pick<Addresses, 'api'>
@@ -22,7 +25,6 @@ interface Parts {
 type One = { Params: { id: string } }
 
 const [schemas, fields] = ['/core/metadataschemas', '/core/metadatafields']
-const to = 'change the metadata registry'
 const refused = (why: string) => new Problem('change-refused', why)
 const noSchema = () => new Problem('not-found', 'There is no metadata schema with this id.')
 const noField = () => new Problem('not-found', 'There is no metadata field with this id.')
@@ -34,6 +36,7 @@ const idIn = (text: string | undefined) =>
  * metadata, which editors offer and administrators change. Anyone may read it.
  */
 export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
   const { registry } = parts
   const bodies = bodiesAt(parts.addresses.api)
   const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
@@ -57,31 +60,24 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
     return halPart('metadatafields', rows.map(bodies.field), total, page, self)
   }
 
-  routesOf(app).get(schemas, route('listMetadataSchemas', reads('anybody', 'items')), async request => {
+  routes.get(schemas, route('listMetadataSchemas', toAnybody), async request => {
     const page = readPage(request.query as Query)
     const { rows, total } = await registry.schemas(windowOf(page))
     return halPart('metadataschemas', rows.map(bodies.schema), total, page, bodies.schemas)
   })
-  routesOf(app).get<One>(
-    `${schemas}/:id`,
-    route('showMetadataSchema', reads('anybody', 'items')),
-    async request => bodies.schema(await schemaOf(request)),
+  routes.get<One>(`${schemas}/:id`, route('showMetadataSchema', toAnybody), async request =>
+    bodies.schema(await schemaOf(request)),
   )
-  routesOf(app).post(
-    schemas,
-    route('addMetadataSchema', changes('administrator', 'items', jsonOf(), { to })),
-    async (request, reply) => {
-      const event = eventIn(request, 'metadata-schema.add')
-      const added = await registry.addSchema(schemaIn(jsonObject(request)), event)
-      if (added === 'exists')
-        throw refused('There is a metadata schema with this prefix or namespace already.')
-      if (added === 'full') throw refused(`There can be ${maxSchemas} metadata schemas, and there are.`)
-      return reply.code(201).header('location', bodies.schemaAt(added.id)).send(bodies.schema(added))
-    },
-  )
-  routesOf(app).put<One>(
+  routes.post(schemas, route('addMetadataSchema', byAdministrators(jsonOf())), async (request, reply) => {
+    const event = eventIn(request, 'metadata-schema.add')
+    const added = await registry.addSchema(schemaIn(jsonObject(request)), event)
+    if (added === 'exists') throw refused('There is a metadata schema with this prefix or namespace already.')
+    if (added === 'full') throw refused(`There can be ${maxSchemas} metadata schemas, and there are.`)
+    return reply.code(201).header('location', bodies.schemaAt(added.id)).send(bodies.schema(added))
+  })
+  routes.put<One>(
     `${schemas}/:id`,
-    route('changeMetadataSchema', changes('administrator', 'items', jsonOf(), { to })),
+    route('changeMetadataSchema', byAdministrators(jsonOf())),
     async request => {
       const event = eventIn(request, 'metadata-schema.change')
       const { id, prefix } = await schemaOf(request)
@@ -93,9 +89,9 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
       return bodies.schema(changed)
     },
   )
-  routesOf(app).delete<One>(
+  routes.delete<One>(
     `${schemas}/:id`,
-    route('deleteMetadataSchema', changes('administrator', 'items', 'unused', { to })),
+    route('deleteMetadataSchema', byAdministrators('unused')),
     async (request, reply) => {
       const event = eventIn(request, 'metadata-schema.delete')
       if (!(await registry.removeSchema((await schemaOf(request)).id, event))) throw noSchema()
@@ -103,67 +99,45 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
     },
   )
 
-  routesOf(app).get(fields, route('listMetadataFields', reads('anybody', 'items')), request =>
-    fieldPage(request, {}, bodies.fields),
+  routes.get(fields, route('listMetadataFields', toAnybody), request => fieldPage(request, {}, bodies.fields))
+  routes.get<One>(`${fields}/:id`, route('showMetadataField', toAnybody), async request =>
+    bodies.field(await fieldOf(request)),
   )
-  routesOf(app).get<One>(
-    `${fields}/:id`,
-    route('showMetadataField', reads('anybody', 'items')),
-    async request => bodies.field(await fieldOf(request)),
-  )
-  routesOf(app).get<One>(
-    `${fields}/:id/schema`,
-    route('showSchemaOfMetadataField', reads('anybody', 'items')),
-    async request => bodies.schema((await fieldOf(request)).schema),
+  routes.get<One>(`${fields}/:id/schema`, route('showSchemaOfMetadataField', toAnybody), async request =>
+    bodies.schema((await fieldOf(request)).schema),
   )
   // The page of a schema in the interface's registry lists its fields.
-  routesOf(app).get(
-    `${fields}/search/bySchema`,
-    route('listMetadataFieldsOfSchema', reads('anybody', 'items')),
-    request => {
-      const query = request.query as Query
-      return fieldPage(
-        request,
-        { schema: single(query, 'schema') ?? '-' },
-        `${bodies.fields}/search/bySchema`,
-      )
-    },
-  )
-  routesOf(app).get(
-    `${fields}/search/byFieldName`,
-    route('searchMetadataFields', reads('anybody', 'items')),
-    request => {
-      const query = request.query as Query
-      const names = ['schema', 'element', 'qualifier', 'query', 'exactName']
-      // The interface sends all five parameters, and leaves those empty that it doesn't mean.
-      const [schema, element, qualifier, begins, name] = names.map(one => single(query, one) || undefined)
-      return fieldPage(
-        request,
-        { schema, element, qualifier, name, begins: begins?.toLowerCase() },
-        `${bodies.fields}/search/byFieldName`,
-      )
-    },
-  )
-  routesOf(app).post(
-    fields,
-    route('addMetadataField', changes('administrator', 'items', jsonOf(), { to })),
-    async (request, reply) => {
-      const event = eventIn(request, 'metadata-field.add')
-      const wanted = fieldIn(jsonObject(request))
-      const schema = idIn(single(request.query as Query, 'schemaId'))
-      if (schema === undefined)
-        throw refused('schemaId must be the id of the metadata schema that the field is for.')
-      const added = await registry.addField(schema, wanted, event)
-      if (added === 'no-schema') throw refused('There is no metadata schema with the id that schemaId has.')
-      if (added === 'exists') throw refused('The schema has a field with this element and qualifier already.')
-      if (added === 'full')
-        throw refused(`There can be ${maxFields.toLocaleString('en')} metadata fields, and there are.`)
-      return reply.code(201).header('location', bodies.fieldAt(added.id)).send(bodies.field(added))
-    },
-  )
-  routesOf(app).put<One>(
+  routes.get(`${fields}/search/bySchema`, route('listMetadataFieldsOfSchema', toAnybody), request => {
+    const query = request.query as Query
+    return fieldPage(request, { schema: single(query, 'schema') ?? '-' }, `${bodies.fields}/search/bySchema`)
+  })
+  routes.get(`${fields}/search/byFieldName`, route('searchMetadataFields', toAnybody), request => {
+    const query = request.query as Query
+    const names = ['schema', 'element', 'qualifier', 'query', 'exactName']
+    // The interface sends all five parameters, and leaves those empty that it doesn't mean.
+    const [schema, element, qualifier, begins, name] = names.map(one => single(query, one) || undefined)
+    return fieldPage(
+      request,
+      { schema, element, qualifier, name, begins: begins?.toLowerCase() },
+      `${bodies.fields}/search/byFieldName`,
+    )
+  })
+  routes.post(fields, route('addMetadataField', byAdministrators(jsonOf())), async (request, reply) => {
+    const event = eventIn(request, 'metadata-field.add')
+    const wanted = fieldIn(jsonObject(request))
+    const schema = idIn(single(request.query as Query, 'schemaId'))
+    if (schema === undefined)
+      throw refused('schemaId must be the id of the metadata schema that the field is for.')
+    const added = await registry.addField(schema, wanted, event)
+    if (added === 'no-schema') throw refused('There is no metadata schema with the id that schemaId has.')
+    if (added === 'exists') throw refused('The schema has a field with this element and qualifier already.')
+    if (added === 'full')
+      throw refused(`There can be ${maxFields.toLocaleString('en')} metadata fields, and there are.`)
+    return reply.code(201).header('location', bodies.fieldAt(added.id)).send(bodies.field(added))
+  })
+  routes.put<One>(
     `${fields}/:id`,
-    route('changeMetadataField', changes('administrator', 'items', jsonOf(), { to })),
+    route('changeMetadataField', byAdministrators(jsonOf())),
     async request => {
       const event = eventIn(request, 'metadata-field.change')
       const { id, element, qualifier } = await fieldOf(request)
@@ -174,9 +148,9 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
       return bodies.field(changed)
     },
   )
-  routesOf(app).delete<One>(
+  routes.delete<One>(
     `${fields}/:id`,
-    route('deleteMetadataField', changes('administrator', 'items', 'unused', { to })),
+    route('deleteMetadataField', byAdministrators('unused')),
     async (request, reply) => {
       const event = eventIn(request, 'metadata-field.delete')
       if (!(await registry.removeField((await fieldOf(request)).id, event))) throw noField()

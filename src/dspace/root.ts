@@ -16,11 +16,12 @@ export function rootRoutes(
   app: FastifyInstance,
   { addresses, csrf }: { addresses: Addresses; csrf: Csrf },
 ): void {
+  const routes = routesOf(app)
   const root = rootOf(addresses)
   const authn = authnOf(addresses)
-  routesOf(app).get('/', route('showRoot', reads('anybody', 'any')), async () => root)
-  routesOf(app).get('/authn', route('showAuthn', reads('anybody', 'none')), async () => authn)
-  routesOf(app).get('/security/csrf', route('issueCsrf', reads('anybody', 'any')), async (request, reply) => {
+  routes.get('/', route('showRoot', reads('anybody', 'any')), async () => root)
+  routes.get('/authn', route('showAuthn', reads('anybody', 'none')), async () => authn)
+  routes.get('/security/csrf', route('issueCsrf', reads('anybody', 'any')), async (request, reply) => {
     csrf.issue(request, reply)
     return reply.code(204).send()
   })

@@ -35,12 +35,13 @@ const sentences = {
  * taken out for it.
  */
 export function healthRoutes(app: FastifyInstance, { ping, requireFiles, loops, phase }: Parts): void {
+  const routes = routesOf(app)
   const late = new FilesUnavailable('the place of files does not answer in time')
   let isAway = false
-  routesOf(app).get('/health/live', route('showLiveness', outside()), async () => ({
+  routes.get('/health/live', route('showLiveness', outside()), async () => ({
     status: 'live',
   }))
-  routesOf(app).get('/health/ready', route('showReadiness', outside()), async request => {
+  routes.get('/health/ready', route('showReadiness', outside()), async request => {
     const now = phase()
     if (now !== 'ready') throw new Problem('busy', sentences[now], { headers: { 'retry-after': '5' } })
     await ping()
