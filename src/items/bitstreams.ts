@@ -15,6 +15,8 @@ import { allFormats, formatBody, formatOfId } from './formats.ts'
 import { listPage } from './list.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const toReaders = reads(openRightTo('read the item'), 'items')
+const toAnybody = reads('anybody', 'items')
 
 interface Parts {
   readonly addresses: Addresses
@@ -33,47 +35,42 @@ export function bitstreamRoutes(
   app: FastifyInstance,
   { addresses, config, entities, repository }: Parts,
 ): void {
+  const routes = routesOf(app)
   const shown = { config, repository }
   const core = `${addresses.api}/core`
   const url = '/core/bitstreams/:uuid'
   const bundle = '/core/bundles/:uuid'
   const formats = '/core/bitstreamformats'
 
-  routesOf(app).get(
-    '/core/bitstreams',
-    route('listBitstreams', reads(openRightTo('read the item'), 'items')),
-    async request =>
-      listPage<ShownBitstream>(
-        entities,
-        { name: 'bitstreams', self: `${core}/bitstreams`, body: row => bitstreamBody(row, core) },
-        request,
-      ),
+  routes.get('/core/bitstreams', route('listBitstreams', toReaders), async request =>
+    listPage<ShownBitstream>(
+      entities,
+      { name: 'bitstreams', self: `${core}/bitstreams`, body: row => bitstreamBody(row, core) },
+      request,
+    ),
   )
-  routesOf(app).get<Route>(
-    url,
-    route('showBitstream', reads(openRightTo('read the item'), 'items')),
-    async ({ caller, params }) =>
-      bitstreamBody(await readableBitstream(repository, caller, params.uuid), core),
+  routes.get<Route>(url, route('showBitstream', toReaders), async ({ caller, params }) =>
+    bitstreamBody(await readableBitstream(repository, caller, params.uuid), core),
   )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${url}/bundle`,
-    route('showBundleOfBitstream', reads(openRightTo('read the item'), 'items')),
+    route('showBundleOfBitstream', toReaders),
     async ({ caller, params }) => {
       const bitstream = await readableBitstream(repository, caller, params.uuid)
       return bundleBody(await bundleWith(repository, bitstream), core)
     },
   )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${url}/format`,
-    route('showFormatOfBitstream', reads(openRightTo('read the item'), 'items')),
+    route('showFormatOfBitstream', toReaders),
     async ({ caller, params }) => {
       const { mimeType } = await readableBitstream(repository, caller, params.uuid)
       return formatBody(mimeType, core)
     },
   )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${url}/thumbnail`,
-    route('showThumbnail', reads(openRightTo('read the item'), 'items')),
+    route('showThumbnail', toReaders),
     async ({ caller, params }, reply) => {
       const bitstream = await readableBitstream(repository, caller, params.uuid)
       const picture = await repository.thumbnailOf(bitstream)
@@ -81,23 +78,21 @@ export function bitstreamRoutes(
       return bitstreamBody(picture, core)
     },
   )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${url}/accessStatus`,
-    route('showAccessOfBitstream', reads(openRightTo('read the item'), 'items')),
+    route('showAccessOfBitstream', toReaders),
     async ({ caller, params }) => {
       const { uuid, readers } = await readableBitstream(repository, caller, params.uuid)
       return accessStatusBody(readers, `${core}/bitstreams/${uuid}/accessStatus`)
     },
   )
 
-  routesOf(app).get<Route>(
-    bundle,
-    route('showBundle', reads(openRightTo('read the item'), 'items')),
-    async ({ caller, params }) => bundleBody(await readableBundle(repository, caller, params.uuid), core),
+  routes.get<Route>(bundle, route('showBundle', toReaders), async ({ caller, params }) =>
+    bundleBody(await readableBundle(repository, caller, params.uuid), core),
   )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${bundle}/bitstreams`,
-    route('listBitstreamsOfBundle', reads(openRightTo('read the item'), 'items')),
+    route('listBitstreamsOfBundle', toReaders),
     async ({ caller, params, query }) => {
       const { uuid, item, name } = await readableBundle(repository, caller, params.uuid)
       const page = readPage(query as Query)
@@ -110,17 +105,13 @@ export function bitstreamRoutes(
       return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
     },
   )
-  routesOf(app).get<Route>(
-    `${bundle}/item`,
-    route('showItemOfBundle', reads(openRightTo('read the item'), 'items')),
-    async ({ caller, params }) => {
-      const { item } = await readableBundle(repository, caller, params.uuid)
-      return itemBody(await readableItem(shown, caller, item), core)
-    },
-  )
-  routesOf(app).get<Route>(
+  routes.get<Route>(`${bundle}/item`, route('showItemOfBundle', toReaders), async ({ caller, params }) => {
+    const { item } = await readableBundle(repository, caller, params.uuid)
+    return itemBody(await readableItem(shown, caller, item), core)
+  })
+  routes.get<Route>(
     `${bundle}/primaryBitstream`,
-    route('showPrimaryBitstream', reads(openRightTo('read the item'), 'items')),
+    route('showPrimaryBitstream', toReaders),
     async ({ caller, params }, reply) => {
       const { primary } = await readableBundle(repository, caller, params.uuid)
       const file = primary === null ? undefined : await repository.bitstream(primary)
@@ -129,7 +120,7 @@ export function bitstreamRoutes(
     },
   )
 
-  routesOf(app).get(formats, route('listFormats', reads('anybody', 'items')), async request =>
+  routes.get(formats, route('listFormats', toAnybody), async request =>
     halPage(
       'bitstreamformats',
       allFormats(core),
@@ -137,9 +128,9 @@ export function bitstreamRoutes(
       `${core}/bitstreamformats`,
     ),
   )
-  routesOf(app).get<{ Params: { id: string } }>(
+  routes.get<{ Params: { id: string } }>(
     `${formats}/:id`,
-    route('showFormat', reads('anybody', 'items')),
+    route('showFormat', toAnybody),
     async ({ params }) => {
       const format = formatOfId(params.id, core)
       if (!format) throw new Problem('not-found', 'There is no format with this id.')

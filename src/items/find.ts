@@ -14,6 +14,7 @@ import { readableBitstream, readableItem } from './access.ts'
 import { bitstreamBody, itemBody } from './bodies.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const toReaders = reads(openRightTo('read the object'), 'items')
 
 interface Parts {
   readonly people: Pick<People, 'eperson' | 'group'>
@@ -29,40 +30,33 @@ interface Parts {
  * of the object.
  */
 export function findRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
   const { addresses, asksAgreement, config, people, repository } = parts
   const shown = { config, repository }
   const core = `${addresses.api}/core`
 
   const item = async (caller: Caller, uuid: string) => itemBody(await readableItem(shown, caller, uuid), core)
 
-  routesOf(app).get(
-    '/pid/find',
-    route('findByIdentifier', reads(openRightTo('read the object'), 'items')),
-    async ({ caller, query }) => {
-      const identifier = required(query as Query, 'id').replace(/^hdl:/i, '')
-      const uuid = await repository.uuidOf(identifier)
-      if (uuid === undefined) throw new Problem('not-found', 'There is no item with this identifier.')
-      return item(caller, uuid)
-    },
-  )
-  routesOf(app).get(
-    '/dso/find',
-    route('findByUuid', reads(openRightTo('read the object'), 'items')),
-    async ({ caller, query }) => {
-      const uuid = readUuid(required(query as Query, 'uuid'))
-      if (uuid !== undefined && (await repository.item(uuid))) return item(caller, uuid)
-      if (uuid !== undefined && (await repository.bitstream(uuid)))
-        return bitstreamBody(await readableBitstream(repository, caller, uuid), core)
-      // The interface's page for audit events links to people and groups, too.
-      if (uuid !== undefined && isAdministrator(caller)) {
-        const eperson = await people.eperson(uuid)
-        if (eperson) return epersonBody(eperson, addresses, asksAgreement)
-        const group = await people.group(uuid)
-        if (group) return groupBody(group, { addresses, config })
-      }
-      throw new Problem('not-found', 'There is no item and no file with this UUID.')
-    },
-  )
+  routes.get('/pid/find', route('findByIdentifier', toReaders), async ({ caller, query }) => {
+    const identifier = required(query as Query, 'id').replace(/^hdl:/i, '')
+    const uuid = await repository.uuidOf(identifier)
+    if (uuid === undefined) throw new Problem('not-found', 'There is no item with this identifier.')
+    return item(caller, uuid)
+  })
+  routes.get('/dso/find', route('findByUuid', toReaders), async ({ caller, query }) => {
+    const uuid = readUuid(required(query as Query, 'uuid'))
+    if (uuid !== undefined && (await repository.item(uuid))) return item(caller, uuid)
+    if (uuid !== undefined && (await repository.bitstream(uuid)))
+      return bitstreamBody(await readableBitstream(repository, caller, uuid), core)
+    // The interface's page for audit events links to people and groups, too.
+    if (uuid !== undefined && isAdministrator(caller)) {
+      const eperson = await people.eperson(uuid)
+      if (eperson) return epersonBody(eperson, addresses, asksAgreement)
+      const group = await people.group(uuid)
+      if (group) return groupBody(group, { addresses, config })
+    }
+    throw new Problem('not-found', 'There is no item and no file with this UUID.')
+  })
 }
 
 function required(query: Query, name: string): string {

@@ -21,6 +21,7 @@ import {
 import { listPage } from './list.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const toReaders = reads(openRightTo('read the item'), 'items')
 
 interface Parts {
   readonly addresses: Addresses
@@ -36,44 +37,30 @@ const absent = ['owningCollection', 'templateItemOf', 'version'] as const
 
 /** `GET /api/core/items…`: items, and what they link to. */
 export function itemRoutes(app: FastifyInstance, { addresses, config, entities, repository }: Parts): void {
+  const routes = routesOf(app)
   const shown = { config, repository }
   const core = `${addresses.api}/core`
   const items = `${core}/items`
   const url = '/core/items/:uuid'
 
-  routesOf(app).get(
-    '/core/items',
-    route('listItems', reads(openRightTo('read the item'), 'items')),
-    async request =>
-      listPage<ShownItem>(
-        entities,
-        { name: 'items', self: items, body: row => itemBody(row, core) },
-        request,
-      ),
+  routes.get('/core/items', route('listItems', toReaders), async request =>
+    listPage<ShownItem>(entities, { name: 'items', self: items, body: row => itemBody(row, core) }, request),
   )
-  routesOf(app).get<Route>(
-    url,
-    route('showItem', reads(openRightTo('read the item'), 'items')),
-    async ({ caller, params }, reply) => {
-      const item = await readableItem(shown, caller, params.uuid)
-      return reply.header('etag', itemTag(item)).send(itemBody(item, core))
-    },
-  )
+  routes.get<Route>(url, route('showItem', toReaders), async ({ caller, params }, reply) => {
+    const item = await readableItem(shown, caller, params.uuid)
+    return reply.header('etag', itemTag(item)).send(itemBody(item, core))
+  })
 
-  routesOf(app).get<Route>(
-    `${url}/bundles`,
-    route('listBundles', reads(openRightTo('read the item'), 'items')),
-    async ({ caller, params, query }) => {
-      const { uuid } = await readableItem(shown, caller, params.uuid)
-      const page = readPage(query as Query)
-      const { rows, total } = await repository.bundles(uuid, windowOf(page))
-      const bodies = rows.map(one => bundleBody(one, core))
-      return halPart('bundles', bodies, total, page, `${items}/${uuid}/bundles`)
-    },
-  )
-  routesOf(app).get<Route>(
+  routes.get<Route>(`${url}/bundles`, route('listBundles', toReaders), async ({ caller, params, query }) => {
+    const { uuid } = await readableItem(shown, caller, params.uuid)
+    const page = readPage(query as Query)
+    const { rows, total } = await repository.bundles(uuid, windowOf(page))
+    const bodies = rows.map(one => bundleBody(one, core))
+    return halPart('bundles', bodies, total, page, `${items}/${uuid}/bundles`)
+  })
+  routes.get<Route>(
     `${url}/thumbnail`,
-    route('showThumbnailOfItem', reads(openRightTo('read the item'), 'items')),
+    route('showThumbnailOfItem', toReaders),
     async ({ caller, params }, reply) => {
       const { uuid } = await readableItem(shown, caller, params.uuid)
       const original = await mainFile(repository, uuid)
@@ -82,34 +69,32 @@ export function itemRoutes(app: FastifyInstance, { addresses, config, entities, 
       return bitstreamBody(picture, core)
     },
   )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${url}/accessStatus`,
-    route('showAccessOfItem', reads(openRightTo('read the item'), 'items')),
+    route('showAccessOfItem', toReaders),
     async ({ caller, params }) => {
       const { uuid } = await readableItem(shown, caller, params.uuid)
       const original = await mainFile(repository, uuid)
       return accessStatusBody(original?.readers, `${items}/${uuid}/accessStatus`)
     },
   )
-  routesOf(app).get<Route>(
-    `${url}/identifiers`,
-    route('listIdentifiers', reads(openRightTo('read the item'), 'items')),
-    async ({ caller, params }) => identifiersBody(await readableItem(shown, caller, params.uuid), core),
+  routes.get<Route>(`${url}/identifiers`, route('listIdentifiers', toReaders), async ({ caller, params }) =>
+    identifiersBody(await readableItem(shown, caller, params.uuid), core),
   )
 
   for (const name of emptyLists)
-    routesOf(app).get<Route>(
+    routes.get<Route>(
       `${url}/${name}`,
-      route('listNone', reads(openRightTo('read the item'), 'items'), name),
+      route('listNone', toReaders, name),
       async ({ caller, params, query }) => {
         const { uuid } = await readableItem(shown, caller, params.uuid)
         return halPage(name, [], readPage(query as Query), `${items}/${uuid}/${name}`)
       },
     )
   for (const name of absent)
-    routesOf(app).get<Route>(
+    routes.get<Route>(
       `${url}/${name}`,
-      route('showNone', reads(openRightTo('read the item'), 'items'), name),
+      route('showNone', toReaders, name),
       async ({ caller, params }, reply) => {
         await readableItem(shown, caller, params.uuid)
         return reply.code(204).send()

@@ -24,13 +24,14 @@ interface Parts {
  * administrators write for DSpace's interface. There is exactly one, and anyone may read all of it.
  */
 export function siteRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
   const { repository } = parts
   const site = describeSite(parts)
-  routesOf(app).get('/core/sites', route('listSites', reads('anybody', 'any')), async request => {
+  routes.get('/core/sites', route('listSites', reads('anybody', 'any')), async request => {
     const { metadata } = await repository.site()
     return halPage('sites', [site.body(metadata)], readPage(request.query as Query), site.all)
   })
-  routesOf(app).get<{ Params: { uuid: string } }>(
+  routes.get<{ Params: { uuid: string } }>(
     '/core/sites/:uuid',
     route('showSite', reads('anybody', 'any')),
     async (request, reply) => {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { changes, patchOf, rightTo, urisOf } from '../../http/access.ts'
+import { patchOf, urisOf } from '../../http/access.ts'
 import { eventOf } from '../../http/audit.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { type Operation, patchBody, patchRefused } from '../../http/json-patch.ts'
@@ -13,7 +13,7 @@ import { describedBy, metadataOf, nameChanged, withSafeNames } from './file-meta
 import type { EditingParts } from './items.ts'
 import { patchMetadata } from './metadata-patch.ts'
 import { bodyLimit, patchBounds, refuseOutcome } from './outcomes.ts'
-import { writableBitstream } from './rights.ts'
+import { byWriters, writableBitstream } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -21,6 +21,7 @@ type Route = { Params: { uuid: string } }
 
 /** Changes of files: name, description, format, and deletion, one by one or many at once. */
 export function editBitstreamRoutes(app: FastifyInstance, { addresses, repository }: EditingParts): void {
+  const routes = routesOf(app)
   takeUriLists(app)
   const core = `${addresses.api}/core`
   const url = '/core/bitstreams/:uuid'
@@ -33,9 +34,9 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
     return bitstreamBody(bitstream, core)
   }
 
-  routesOf(app).patch<Route>(
+  routes.patch<Route>(
     url,
-    route('changeBitstream', changes(rightTo('write the item'), 'items', patchOf(bodyLimit))),
+    route('changeBitstream', byWriters(patchOf(bodyLimit))),
     async (request, reply) => {
       const file = await writableBitstream(repository, request.caller, request.params.uuid)
       const { operations, isRenamed } = withSafeNames(patchBody(request, patchBounds))
@@ -52,34 +53,26 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
     },
   )
 
-  routesOf(app).put<Route>(
-    `${url}/format`,
-    route('setFormat', changes(rightTo('write the item'), 'items', urisOf(bodyLimit))),
-    async request => {
-      const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
-      const id = readAddress(request, '/core/bitstreamformats/')
-      const format = formatOfId(decoded(id), core)
-      if (!format) throw new Problem('change-refused', 'There is no format with this address.')
-      return edit(request, { kind: 'edit-bitstream', bitstream: uuid, mimeType: format.mimetype })
-    },
-  )
+  routes.put<Route>(`${url}/format`, route('setFormat', byWriters(urisOf(bodyLimit))), async request => {
+    const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
+    const id = readAddress(request, '/core/bitstreamformats/')
+    const format = formatOfId(decoded(id), core)
+    if (!format) throw new Problem('change-refused', 'There is no format with this address.')
+    return edit(request, { kind: 'edit-bitstream', bitstream: uuid, mimeType: format.mimetype })
+  })
 
   async function remove(request: FastifyRequest, bitstreams: readonly string[]) {
     const event = eventOf(request.caller, request, { event: 'bitstream.delete', outcome: 'success' })
     refuseOutcome(await repository.change({ kind: 'delete-bitstreams', bitstreams }, event), 'file')
   }
-  routesOf(app).delete<Route>(
-    url,
-    route('deleteBitstream', changes(rightTo('write the item'), 'items', 'unused')),
-    async (request, reply) => {
-      const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
-      await remove(request, [uuid])
-      return reply.code(204).send()
-    },
-  )
-  routesOf(app).patch(
+  routes.delete<Route>(url, route('deleteBitstream', byWriters('unused')), async (request, reply) => {
+    const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
+    await remove(request, [uuid])
+    return reply.code(204).send()
+  })
+  routes.patch(
     '/core/bitstreams',
-    route('deleteBitstreams', changes(rightTo('write the item'), 'items', patchOf(bodyLimit))),
+    route('deleteBitstreams', byWriters(patchOf(bodyLimit))),
     async (request, reply) => {
       const uuids = patchBody(request, patchBounds).map(readRemoval)
       for (const uuid of uuids) await writableBitstream(repository, request.caller, uuid)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { changes, jsonOf, patchOf, rightTo, urisOf } from '../../http/access.ts'
+import { jsonOf, patchOf, urisOf } from '../../http/access.ts'
 import { eventOf } from '../../http/audit.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { jsonObject } from '../../http/json-body.ts'
@@ -12,7 +12,7 @@ import type { Bundle } from '../../model/items.ts'
 import { bundleBody } from '../bodies.ts'
 import type { EditingParts } from './items.ts'
 import { bodyLimit, patchBounds, refuseOutcome } from './outcomes.ts'
-import { writableBundle, writableItem } from './rights.ts'
+import { byWriters, writableBundle, writableItem } from './rights.ts'
 import { lineFault } from './texts.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -24,6 +24,7 @@ type Route = { Params: { uuid: string } }
  * its deletion.
  */
 export function editBundleRoutes(app: FastifyInstance, { addresses, repository }: EditingParts): void {
+  const routes = routesOf(app)
   takeUriLists(app)
   const core = `${addresses.api}/core`
   const url = '/core/bundles/:uuid'
@@ -37,9 +38,9 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
       what,
     )
 
-  routesOf(app).post<Route>(
+  routes.post<Route>(
     '/core/items/:uuid/bundles',
-    route('addBundle', changes(rightTo('write the item'), 'items', jsonOf(bodyLimit))),
+    route('addBundle', byWriters(jsonOf(bodyLimit))),
     async (request, reply) => {
       const { uuid: item } = await writableItem(repository, request.caller, request.params.uuid)
       const { name, metadata } = jsonObject(request)
@@ -57,31 +58,22 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
     },
   )
 
-  routesOf(app).delete<Route>(
-    url,
-    route('deleteBundle', changes(rightTo('write the item'), 'items', 'unused')),
-    async (request, reply) => {
-      const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
-      await change(request, { kind: 'delete-bundle', bundle: uuid }, 'bundle')
-      return reply.code(204).send()
-    },
-  )
+  routes.delete<Route>(url, route('deleteBundle', byWriters('unused')), async (request, reply) => {
+    const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
+    await change(request, { kind: 'delete-bundle', bundle: uuid }, 'bundle')
+    return reply.code(204).send()
+  })
 
-  routesOf(app).patch<Route>(
-    url,
-    route('changeBundle', changes(rightTo('write the item'), 'items', patchOf(bodyLimit))),
-    async (request, reply) => {
-      const bundle = await writableBundle(repository, request.caller, request.params.uuid)
-      const moves = patchBody(request, patchBounds).map(readMove)
-      const outcome = await repository.change(
-        { kind: 'order-bitstreams', bundle: bundle.uuid, moves },
-        eventOf(request.caller, request, { event: 'bundle.change', outcome: 'success' }),
-      )
-      if (outcome === 'gone')
-        throw new Problem('patch-refused', 'The bundle has no file at one of the places.')
-      return reply.send(bundleBody(bundle, core))
-    },
-  )
+  routes.patch<Route>(url, route('changeBundle', byWriters(patchOf(bodyLimit))), async (request, reply) => {
+    const bundle = await writableBundle(repository, request.caller, request.params.uuid)
+    const moves = patchBody(request, patchBounds).map(readMove)
+    const outcome = await repository.change(
+      { kind: 'order-bitstreams', bundle: bundle.uuid, moves },
+      eventOf(request.caller, request, { event: 'bundle.change', outcome: 'success' }),
+    )
+    if (outcome === 'gone') throw new Problem('patch-refused', 'The bundle has no file at one of the places.')
+    return reply.send(bundleBody(bundle, core))
+  })
 
   const primary = `${url}/primaryBitstream`
   async function setPrimary(request: FastifyRequest<Route>): Promise<Bundle> {
@@ -93,19 +85,17 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
     await change(request, { kind: 'set-primary', bundle: bundle.uuid, bitstream }, 'file')
     return bundle
   }
-  routesOf(app).post<Route>(
+  routes.post<Route>(
     primary,
-    route('addPrimaryBitstream', changes(rightTo('write the item'), 'items', urisOf(bodyLimit))),
+    route('addPrimaryBitstream', byWriters(urisOf(bodyLimit))),
     async (request, reply) => reply.code(201).send(bundleBody(await setPrimary(request), core)),
   )
-  routesOf(app).put<Route>(
-    primary,
-    route('setPrimaryBitstream', changes(rightTo('write the item'), 'items', urisOf(bodyLimit))),
-    async request => bundleBody(await setPrimary(request), core),
+  routes.put<Route>(primary, route('setPrimaryBitstream', byWriters(urisOf(bodyLimit))), async request =>
+    bundleBody(await setPrimary(request), core),
   )
-  routesOf(app).delete<Route>(
+  routes.delete<Route>(
     primary,
-    route('removePrimaryBitstream', changes(rightTo('write the item'), 'items', 'unused')),
+    route('removePrimaryBitstream', byWriters('unused')),
     async (request, reply) => {
       const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
       await change(request, { kind: 'set-primary', bundle: uuid, bitstream: null }, 'bundle')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import { changes, jsonOf, patchOf, rightTo } from '../../http/access.ts'
+import { changes, jsonOf, patchOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
@@ -17,7 +17,7 @@ import type { Repository } from '../../storage/repository.ts'
 import { itemBody, itemTag } from '../bodies.ts'
 import { patchItem, readItem } from './item-values.ts'
 import { bodyLimit, patchBounds, refuseOutcome, retryStale } from './outcomes.ts'
-import { writableItem } from './rights.ts'
+import { byWriters, writableItem } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -31,6 +31,7 @@ type Values = Pick<Item, 'metadata' | 'withdrawn' | 'discoverable'>
 
 /** `POST /api/core/items`, and `PATCH`, `PUT` and `DELETE` of one (docs/decisions/0043). */
 export function editItemRoutes(app: FastifyInstance, { addresses, config, repository }: EditingParts): void {
+  const routes = routesOf(app)
   const core = `${addresses.api}/core`
   const url = '/core/items/:uuid'
 
@@ -47,7 +48,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     return item
   }
 
-  routesOf(app).post(
+  routes.post(
     '/core/items',
     route('addItem', changes('administrator', 'items', jsonOf(bodyLimit), { to: 'add items' })),
     async (request, reply) => {
@@ -88,37 +89,29 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     return stored(params.uuid.toLowerCase())
   }
 
-  routesOf(app).patch<Route>(
-    url,
-    route('changeItem', changes(rightTo('write the item'), 'items', patchOf(bodyLimit))),
-    async (request, reply) => {
-      await writableItem(repository, request.caller, request.params.uuid)
-      const operations = patchBody(request, patchBounds)
-      const item = await edit(request, (before, hidden) => patchItem(before, operations, hidden))
-      return shown(reply, request.caller, item)
-    },
-  )
+  routes.patch<Route>(url, route('changeItem', byWriters(patchOf(bodyLimit))), async (request, reply) => {
+    await writableItem(repository, request.caller, request.params.uuid)
+    const operations = patchBody(request, patchBounds)
+    const item = await edit(request, (before, hidden) => patchItem(before, operations, hidden))
+    return shown(reply, request.caller, item)
+  })
 
-  routesOf(app).put<Route>(
-    url,
-    route('putItem', changes(rightTo('write the item'), 'items', jsonOf(bodyLimit))),
-    async (request, reply) => {
-      const { uuid } = await writableItem(repository, request.caller, request.params.uuid)
-      const body = jsonObject(request)
-      for (const name of ['id', 'uuid'])
-        if (body[name] !== undefined && body[name] !== null && body[name] !== uuid)
-          throw new Problem('change-refused', `The ${name} of an item can’t be changed.`)
-      const item = await edit(request, (before, hidden) => {
-        const given = readItem(body, before)
-        const secret = Object.keys(given.metadata).find(field => hidden.includes(field))
-        if (secret !== undefined) throw new Problem('change-refused', `You may not write ${secret}.`)
-        return given
-      })
-      return shown(reply, request.caller, item)
-    },
-  )
+  routes.put<Route>(url, route('putItem', byWriters(jsonOf(bodyLimit))), async (request, reply) => {
+    const { uuid } = await writableItem(repository, request.caller, request.params.uuid)
+    const body = jsonObject(request)
+    for (const name of ['id', 'uuid'])
+      if (body[name] !== undefined && body[name] !== null && body[name] !== uuid)
+        throw new Problem('change-refused', `The ${name} of an item can’t be changed.`)
+    const item = await edit(request, (before, hidden) => {
+      const given = readItem(body, before)
+      const secret = Object.keys(given.metadata).find(field => hidden.includes(field))
+      if (secret !== undefined) throw new Problem('change-refused', `You may not write ${secret}.`)
+      return given
+    })
+    return shown(reply, request.caller, item)
+  })
 
-  routesOf(app).delete<Route>(
+  routes.delete<Route>(
     url,
     route('deleteItem', changes('administrator', 'items', 'unused', { to: 'delete items' })),
     async (request, reply) => {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroupConfig } from '../../config/config.ts'
-import { changes, jsonOf, patchOf, reads, urisOf } from '../../http/access.ts'
+import { type Body, changes, jsonOf, patchOf, reads, urisOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
@@ -36,6 +36,9 @@ import {
 } from './policy-rules.ts'
 
 const route = contractsIn(() => import('./policy-contracts.ts'))
+const to = 'see and change policies'
+const toAdministrators = reads('administrator', 'items', { to })
+const byAdministrators = (body: Body) => changes('administrator', 'items', body, { to })
 
 interface Parts extends ListedPolicyStore {
   readonly people: KnownPeople
@@ -52,6 +55,7 @@ const members = ['name', 'description', 'policyType', 'action', 'startDate', 'en
  * administrators.
  */
 export function policyRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
   const { people, addresses, asksAgreement, config, repository } = parts
   takeUriLists(app)
   const path = '/authz/resourcepolicies'
@@ -107,24 +111,17 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
     return halPart('resourcepolicies', bodies, total, wanted, `${all}/search/${name}`)
   }
 
-  routesOf(app).get(
-    `${path}/search/resource`,
-    route('listPoliciesOfObject', reads('administrator', 'items', { to: 'see and change policies' })),
-    async request => {
-      const query = request.query as Query
-      const uuid = uuidIn(query, 'uuid')
-      const action = single(query, 'action')
-      const isWanted = ({ rule }: Policy) => !action || actionOf(rule) === action
-      return page(request, 'resource', window => policiesOfObject(store, uuid, isWanted, window))
-    },
-  )
+  routes.get(`${path}/search/resource`, route('listPoliciesOfObject', toAdministrators), async request => {
+    const query = request.query as Query
+    const uuid = uuidIn(query, 'uuid')
+    const action = single(query, 'action')
+    const isWanted = ({ rule }: Policy) => !action || actionOf(rule) === action
+    return page(request, 'resource', window => policiesOfObject(store, uuid, isWanted, window))
+  })
   for (const kind of kinds)
-    routesOf(app).get(
+    routes.get(
       `${path}/search/${kind}`,
-      route(
-        kind === 'group' ? 'listPoliciesOfGroup' : 'listPoliciesOfEperson',
-        reads('administrator', 'items', { to: 'see and change policies' }),
-      ),
+      route(kind === 'group' ? 'listPoliciesOfGroup' : 'listPoliciesOfEperson', toAdministrators),
       async request => {
         const query = request.query as Query
         const reader = await readerOf(kind, uuidIn(query, 'uuid'), people)
@@ -135,71 +132,56 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
         return page(request, kind, window => policiesOfObject(store, uuid, isWanted, window))
       },
     )
-  routesOf(app).get<Route>(
-    url,
-    route('showPolicy', reads('administrator', 'items', { to: 'see and change policies' })),
-    async request => {
-      return bodyOfOne((await found(request.params.id)).policy)
-    },
-  )
-  routesOf(app).get<Route>(
-    `${url}/group`,
-    route('showGroupOfPolicy', reads('administrator', 'items', { to: 'see and change policies' })),
-    async (request, reply) => {
-      const { policy } = await found(request.params.id)
-      const group = (await recipientsOf([policy], people)).group(policy.rule)
-      return group ? bodyOfGroup(group) : reply.code(204).send()
-    },
-  )
-  routesOf(app).get<Route>(
+  routes.get<Route>(url, route('showPolicy', toAdministrators), async request => {
+    return bodyOfOne((await found(request.params.id)).policy)
+  })
+  routes.get<Route>(`${url}/group`, route('showGroupOfPolicy', toAdministrators), async (request, reply) => {
+    const { policy } = await found(request.params.id)
+    const group = (await recipientsOf([policy], people)).group(policy.rule)
+    return group ? bodyOfGroup(group) : reply.code(204).send()
+  })
+  routes.get<Route>(
     `${url}/eperson`,
-    route('showEpersonOfPolicy', reads('administrator', 'items', { to: 'see and change policies' })),
+    route('showEpersonOfPolicy', toAdministrators),
     async (request, reply) => {
       const { policy } = await found(request.params.id)
       const eperson = (await recipientsOf([policy], people)).eperson(policy.rule)
       return eperson ? bodyOfEperson(eperson) : reply.code(204).send()
     },
   )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${url}/resource`,
-    route('showObjectOfPolicy', reads('administrator', 'items', { to: 'see and change policies' })),
+    route('showObjectOfPolicy', toAdministrators),
     async (request, reply) => {
       const { object } = await found(request.params.id)
       return reply.redirect(`${addresses.api}/core/${object.isItem ? 'items' : 'bitstreams'}/${object.uuid}`)
     },
   )
 
-  routesOf(app).post(
-    path,
-    route(
-      'addPolicy',
-      changes('administrator', 'items', jsonOf(bodyLimit), { to: 'see and change policies' }),
-    ),
-    async (request, reply) => {
-      const query = request.query as Query
-      const object = uuidIn(query, 'resource')
-      const [kind, ...more] = kinds.filter(name => single(query, name))
-      if (kind === undefined || more.length > 0)
-        throw badParameter(
-          'eperson',
-          single(query, 'eperson') ?? '',
-          'A policy is for one group or for one eperson: send either the parameter group or the parameter eperson, with a UUID.',
-        )
-      const reader = await readerOf(kind, uuidIn(query, kind), people)
-      const body = jsonObject(request)
-      const values = valuesOf(members.map(name => [name, body[name] ?? (name === 'action' ? 'READ' : null)]))
-      const { name = null, description = null, type = null } = values
-      const id = newPolicyId(object)
-      const event = eventOf(request.caller, request, { event: 'item.access', outcome: 'success' })
-      await editPolicies(store, object, event, ({ isItem, policies }) => [
-        ...policies,
-        { id, rule: changedRule({ reader }, values, isItem), name, description, type },
-      ])
-      // The policy may be gone already, with the eperson that it is for.
-      const added = await bodyOfOne((await found(id)).policy)
-      return reply.code(201).header('location', `${all}/${id}`).send(added)
-    },
-  )
+  routes.post(path, route('addPolicy', byAdministrators(jsonOf(bodyLimit))), async (request, reply) => {
+    const query = request.query as Query
+    const object = uuidIn(query, 'resource')
+    const [kind, ...more] = kinds.filter(name => single(query, name))
+    if (kind === undefined || more.length > 0)
+      throw badParameter(
+        'eperson',
+        single(query, 'eperson') ?? '',
+        'A policy is for one group or for one eperson: send either the parameter group or the parameter eperson, with a UUID.',
+      )
+    const reader = await readerOf(kind, uuidIn(query, kind), people)
+    const body = jsonObject(request)
+    const values = valuesOf(members.map(name => [name, body[name] ?? (name === 'action' ? 'READ' : null)]))
+    const { name = null, description = null, type = null } = values
+    const id = newPolicyId(object)
+    const event = eventOf(request.caller, request, { event: 'item.access', outcome: 'success' })
+    await editPolicies(store, object, event, ({ isItem, policies }) => [
+      ...policies,
+      { id, rule: changedRule({ reader }, values, isItem), name, description, type },
+    ])
+    // The policy may be gone already, with the eperson that it is for.
+    const added = await bodyOfOne((await found(id)).policy)
+    return reply.code(201).header('location', `${all}/${id}`).send(added)
+  })
 
   async function edit(
     request: FastifyRequest<Route>,
@@ -215,37 +197,30 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
     })
   }
 
-  routesOf(app).patch<Route>(
-    url,
-    route(
-      'changePolicy',
-      changes('administrator', 'items', patchOf(bodyLimit), { to: 'see and change policies' }),
-    ),
-    async request => {
-      const operations = patchBody(request, patchBounds)
-      const values = valuesOf(
-        operations.map(({ op, path: [member = '', ...more], value }) => {
-          if (op === 'move' || op === 'copy' || op === 'test' || more.length > 0)
-            throw new Problem(
-              'patch-refused',
-              `A policy takes add, replace and remove of ${members.join(', ')}.`,
-            )
-          return [member, op === 'remove' ? null : value]
-        }),
-      )
-      await edit(request, ({ rule, ...note }, isItem) => {
-        const { name = note.name, description = note.description, type = note.type } = values
-        return [{ ...note, name, description, type, rule: changedRule(rule, values, isItem) }]
-      })
-      return bodyOfOne((await found(request.params.id)).policy)
-    },
-  )
+  routes.patch<Route>(url, route('changePolicy', byAdministrators(patchOf(bodyLimit))), async request => {
+    const operations = patchBody(request, patchBounds)
+    const values = valuesOf(
+      operations.map(({ op, path: [member = '', ...more], value }) => {
+        if (op === 'move' || op === 'copy' || op === 'test' || more.length > 0)
+          throw new Problem(
+            'patch-refused',
+            `A policy takes add, replace and remove of ${members.join(', ')}.`,
+          )
+        return [member, op === 'remove' ? null : value]
+      }),
+    )
+    await edit(request, ({ rule, ...note }, isItem) => {
+      const { name = note.name, description = note.description, type = note.type } = values
+      return [{ ...note, name, description, type, rule: changedRule(rule, values, isItem) }]
+    })
+    return bodyOfOne((await found(request.params.id)).policy)
+  })
   for (const kind of kinds)
-    routesOf(app).put<Route>(
+    routes.put<Route>(
       `${url}/${kind}`,
       route(
         kind === 'group' ? 'setGroupOfPolicy' : 'setEpersonOfPolicy',
-        changes('administrator', 'items', urisOf(bodyLimit), { to: 'see and change policies' }),
+        byAdministrators(urisOf(bodyLimit)),
       ),
       async (request, reply) => {
         const reader = await readerOf(kind, readAddressedUuid(request, `/eperson/${kind}s/`), people)
@@ -260,14 +235,10 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
         return reply.code(204).send()
       },
     )
-  routesOf(app).delete<Route>(
-    url,
-    route('deletePolicy', changes('administrator', 'items', 'unused', { to: 'see and change policies' })),
-    async (request, reply) => {
-      await edit(request, () => [])
-      return reply.code(204).send()
-    },
-  )
+  routes.delete<Route>(url, route('deletePolicy', byAdministrators('unused')), async (request, reply) => {
+    await edit(request, () => [])
+    return reply.code(204).send()
+  })
 }
 
 const valuesOf = (given: readonly (readonly [member: string, value: unknown])[]): PolicyValues =>

@@ -1,3 +1,4 @@
+import { type Body, changes, rightTo } from '../../http/access.ts'
 import { Problem } from '../../http/problems.ts'
 import { requireCaller } from '../../http/require-caller.ts'
 import { readUuid } from '../../lib/uuids.ts'
@@ -9,6 +10,9 @@ import type { Repository } from '../../storage/repository.ts'
  * Items can be changed by administrators, and by groups and epersons with the right to write in a rule
  * (docs/decisions/0043).
  */
+
+/** Access to a route whose handler looks for the right to write the item. */
+export const byWriters = (body: Body) => changes(rightTo('write the item'), 'items', body)
 
 /** @throws Problem 401 or 403 */
 function requireWriter(caller: Caller, { readers }: Item): void {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookAgain } from '../../authn/look-again.ts'
 import { mimeTypeOf } from '../../files/presentation.ts'
-import { type Body, changes, rightTo } from '../../http/access.ts'
+import type { Body } from '../../http/access.ts'
 import { eventOf } from '../../http/audit.ts'
 import { allowSlowBody, endSlowBody } from '../../http/body-pieces.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
@@ -20,7 +20,7 @@ import type { EditingParts } from './items.ts'
 import { readMetadata, refusingFaults } from './metadata.ts'
 import { refuseOutcome } from './outcomes.ts'
 import { createReceiver, type Received, type ReceiverParts } from './receive-file.ts'
-import { writableBitstream, writableBundle } from './rights.ts'
+import { byWriters, writableBitstream, writableBundle } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -34,6 +34,7 @@ interface Parts extends EditingParts, ReceiverParts {
  * replaces one. The content is on disk before the store has a row, and the row before the answer.
  */
 export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
   const { addresses, limits, repository, lookAgain } = parts
   const core = `${addresses.api}/core`
   const receive = createReceiver(parts)
@@ -43,13 +44,10 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
   const fileOf = (types: readonly string[]): Body => ({ types, limit: 'CARREL_UPLOAD_SIZE', optional: true })
   type Route = { Params: { uuid: string } }
   const options = { preParsing: allowSlowBody, onResponse: endSlowBody }
-  routesOf(app).post<Route>(
+  routes.post<Route>(
     '/core/bundles/:uuid/bitstreams',
     {
-      ...route(
-        'addBitstream',
-        changes(rightTo('write the item'), 'items', fileOf(['multipart/form-data', 'application/json'])),
-      ),
+      ...route('addBitstream', byWriters(fileOf(['multipart/form-data', 'application/json']))),
       ...options,
     },
     async (request, reply) => {
@@ -58,13 +56,10 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
       return reply.code(201).header('location', bitstream._links.self.href).send(bitstream)
     },
   )
-  routesOf(app).put<Route>(
+  routes.put<Route>(
     '/core/bitstreams/:uuid/content',
     {
-      ...route(
-        'replaceContent',
-        changes(rightTo('write the item'), 'items', fileOf(['multipart/form-data'])),
-      ),
+      ...route('replaceContent', byWriters(fileOf(['multipart/form-data']))),
       ...options,
     },
     async (request, reply) => {
