@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Config, specialGroupNames } from '../config/config.ts'
-import { changes, jsonOf, patchOf, urisOf } from '../http/access.ts'
+import { type Body, changes, jsonOf, patchOf, urisOf } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
@@ -25,6 +25,7 @@ import { placesOf } from './group-use.ts'
 import { type Fields, metadataChange, metadataOf, textUpTo, type Values } from './single-metadata.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const byAdministrators = (body: Body) => changes('administrator', 'none', body, { to: 'change groups' })
 
 interface Parts {
   readonly people: People
@@ -42,10 +43,10 @@ const lastAdministrator = () =>
 
 /** Changes of groups by administrators (M4–M8), below `/api/eperson/groups`. */
 export function changeGroupRoutes(app: FastifyInstance, { people, addresses, config }: Parts): void {
+  const routes = routesOf(app)
   const path = '/eperson/groups'
   const url = `${path}/:uuid`
   const specials = specialGroupNames(config)
-  const to = 'change groups'
   const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
     eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
 
@@ -64,54 +65,42 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
       )
   }
 
-  routesOf(app).post(
-    path,
-    route('addGroup', changes('administrator', 'none', jsonOf(), { to })),
-    async (request, reply) => {
-      const event = eventIn(request, 'group.add')
-      const added = await people.createGroup(newGroup(jsonObject(request)), event)
-      if (added === 'exists') throw refused('There is a group of this name already.')
-      return reply
-        .code(201)
-        .header('location', addresses.group(added.uuid))
-        .send(groupBody(added, { addresses, config }))
-    },
-  )
+  routes.post(path, route('addGroup', byAdministrators(jsonOf())), async (request, reply) => {
+    const event = eventIn(request, 'group.add')
+    const added = await people.createGroup(newGroup(jsonObject(request)), event)
+    if (added === 'exists') throw refused('There is a group of this name already.')
+    return reply
+      .code(201)
+      .header('location', addresses.group(added.uuid))
+      .send(groupBody(added, { addresses, config }))
+  })
 
-  routesOf(app).patch<One>(
-    url,
-    route('changeGroup', changes('administrator', 'none', patchOf(), { to })),
-    async request => {
-      const event = eventIn(request, 'group.change')
-      const group = await groupIn(request)
-      const change = groupChange(patchBody(request))
-      if (change.name !== undefined && change.name !== group.name) refuseFixed(group, 'renamed')
-      const changed = await people.changeGroup(group.uuid, change, event)
-      if (changed === 'no-group') throw noGroup()
-      if (changed === 'exists') throw refused('There is a group of this name already.')
-      if ('entities' in changed) throw inUse(changed, 'renamed')
-      return groupBody(changed, { addresses, config })
-    },
-  )
+  routes.patch<One>(url, route('changeGroup', byAdministrators(patchOf())), async request => {
+    const event = eventIn(request, 'group.change')
+    const group = await groupIn(request)
+    const change = groupChange(patchBody(request))
+    if (change.name !== undefined && change.name !== group.name) refuseFixed(group, 'renamed')
+    const changed = await people.changeGroup(group.uuid, change, event)
+    if (changed === 'no-group') throw noGroup()
+    if (changed === 'exists') throw refused('There is a group of this name already.')
+    if ('entities' in changed) throw inUse(changed, 'renamed')
+    return groupBody(changed, { addresses, config })
+  })
 
-  routesOf(app).delete<One>(
-    url,
-    route('deleteGroup', changes('administrator', 'none', 'unused', { to })),
-    async (request, reply) => {
-      const event = eventIn(request, 'group.delete')
-      const group = await groupIn(request)
-      refuseFixed(group, 'deleted')
-      const removed = await people.removeGroup(group.uuid, event)
-      if (removed === 'no-group') throw noGroup()
-      if (removed === 'last-administrator') throw lastAdministrator()
-      if (removed !== 'changed') throw inUse(removed, 'deleted')
-      return reply.code(204).send()
-    },
-  )
+  routes.delete<One>(url, route('deleteGroup', byAdministrators('unused')), async (request, reply) => {
+    const event = eventIn(request, 'group.delete')
+    const group = await groupIn(request)
+    refuseFixed(group, 'deleted')
+    const removed = await people.removeGroup(group.uuid, event)
+    if (removed === 'no-group') throw noGroup()
+    if (removed === 'last-administrator') throw lastAdministrator()
+    if (removed !== 'changed') throw inUse(removed, 'deleted')
+    return reply.code(204).send()
+  })
 
-  routesOf(app).post<One>(
+  routes.post<One>(
     `${url}/epersons`,
-    route('addMembers', changes('administrator', 'none', urisOf(), { to })),
+    route('addMembers', byAdministrators(urisOf())),
     async (request, reply) => {
       const { uuid, name } = await groupIn(request)
       if (specials.has(name))
@@ -125,9 +114,9 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
       return reply.code(204).send()
     },
   )
-  routesOf(app).delete<Two>(
+  routes.delete<Two>(
     `${url}/epersons/:member`,
-    route('removeMember', changes('administrator', 'none', 'unused', { to })),
+    route('removeMember', byAdministrators('unused')),
     async (request, reply) => {
       const { uuid } = await groupIn(request)
       const member = readUuid(request.params.member) ?? '-'
@@ -139,9 +128,9 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     },
   )
 
-  routesOf(app).post<One>(
+  routes.post<One>(
     `${url}/subgroups`,
-    route('addSubgroups', changes('administrator', 'none', urisOf(), { to })),
+    route('addSubgroups', byAdministrators(urisOf())),
     async (request, reply) => {
       const { uuid, name } = await groupIn(request)
       if (specials.has(name))
@@ -155,9 +144,9 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
       return reply.code(204).send()
     },
   )
-  routesOf(app).delete<Two>(
+  routes.delete<Two>(
     `${url}/subgroups/:member`,
-    route('removeSubgroup', changes('administrator', 'none', 'unused', { to })),
+    route('removeSubgroup', byAdministrators('unused')),
     async (request, reply) => {
       const { uuid } = await groupIn(request)
       const member = readUuid(request.params.member) ?? '-'

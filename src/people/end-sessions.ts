@@ -12,6 +12,8 @@ import type { People } from '../storage/people.ts'
 import type { AccessTokens, Sessions } from '../storage/sessions.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const to = 'see or end the logins of others'
+const byAdministrators = changes('administrator', 'none', 'ignored', { to })
 
 interface Parts {
   readonly accessTokens: AccessTokens
@@ -25,6 +27,7 @@ export function endSessionsRoutes(
   app: FastifyInstance,
   { accessTokens, people, sessions, addresses }: Parts,
 ): void {
+  const routes = routesOf(app)
   type Route = { Params: { uuid: string } }
   const url = '/eperson/epersons/:uuid'
 
@@ -40,24 +43,18 @@ export function endSessionsRoutes(
     object: string,
   ): AuditEvent => ({ ...eventOf(request.caller, request, { event, outcome: 'success', object }), eperson })
 
-  routesOf(app).delete<Route>(
+  routes.delete<Route>(
     `${url}/sessions`,
-    route(
-      'endSessionsOf',
-      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
-    ),
+    route('endSessionsOf', byAdministrators),
     async (request, reply) => {
       const uuid = await wanted(request)
       await sessions.logout(uuid, about(request, uuid, 'session.end', 'all'))
       return reply.code(204).send()
     },
   )
-  routesOf(app).get<Route>(
+  routes.get<Route>(
     `${url}/tokens`,
-    route(
-      'listAccessTokensOf',
-      refusesShortLived(reads('administrator', 'people', { to: 'see or end the logins of others' })),
-    ),
+    route('listAccessTokensOf', refusesShortLived(reads('administrator', 'people', { to }))),
     async request => {
       const uuid = await wanted(request)
       const self = `${addresses.eperson(uuid)}/tokens`
@@ -65,24 +62,18 @@ export function endSessionsRoutes(
       return halPage('tokens', tokens, readPage(request.query as Query), self)
     },
   )
-  routesOf(app).delete<Route>(
+  routes.delete<Route>(
     `${url}/tokens`,
-    route(
-      'revokeAccessTokensOf',
-      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
-    ),
+    route('revokeAccessTokensOf', byAdministrators),
     async (request, reply) => {
       const uuid = await wanted(request)
       await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
       return reply.code(204).send()
     },
   )
-  routesOf(app).delete<{ Params: { uuid: string; id: string } }>(
+  routes.delete<{ Params: { uuid: string; id: string } }>(
     `${url}/tokens/:id`,
-    route(
-      'revokeAccessTokenOf',
-      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
-    ),
+    route('revokeAccessTokenOf', byAdministrators),
     async (request, reply) => {
       const uuid = await wanted(request)
       const { id } = request.params

@@ -16,6 +16,8 @@ import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { EpersonSearch, People } from '../storage/people.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const toAdministrators = reads('administrator', 'people')
+const toReaders = reads(rightTo('read the eperson'), 'people')
 
 interface Parts {
   readonly people: People
@@ -31,6 +33,7 @@ export function epersonRoutes(
   app: FastifyInstance,
   { addresses, people, asksAgreement, config }: Parts,
 ): void {
+  const routes = routesOf(app)
   type Route = { Params: { uuid: string } }
   const path = '/eperson/epersons'
   const bodyOf = (one: Eperson) => epersonBody(one, addresses, asksAgreement)
@@ -58,35 +61,31 @@ export function epersonRoutes(
     return halPart('epersons', bodies, total, asked, self)
   }
 
-  routesOf(app).get(path, route('listEpersons', reads('administrator', 'people')), async request => {
+  routes.get(path, route('listEpersons', toAdministrators), async request => {
     return page(request, { text: '', membership: null }, all)
   })
   // The page for people begins with an empty query; administrators choose whom to impersonate there.
-  routesOf(app).get(
-    `${path}/search/byMetadata`,
-    route('searchEpersons', reads('administrator', 'people')),
-    async request => {
-      const text = searchText(request.query as Query)
-      return page(request, { text, membership: null }, `${all}/search/byMetadata`)
-    },
-  )
+  routes.get(`${path}/search/byMetadata`, route('searchEpersons', toAdministrators), async request => {
+    const text = searchText(request.query as Query)
+    return page(request, { text, membership: null }, `${all}/search/byMetadata`)
+  })
   // The page of a group searches its members, and epersons to add. Only direct members count.
   for (const [name, is] of [
     ['isMemberOf', true],
     ['isNotMemberOf', false],
   ] as const)
-    routesOf(app).get(
+    routes.get(
       `${path}/search/${name}`,
-      route(is ? 'searchMembers' : 'searchOthers', reads('administrator', 'people')),
+      route(is ? 'searchMembers' : 'searchOthers', toAdministrators),
       async request => {
         const query = request.query as Query
         const membership = { group: groupParameter(query), is }
         return page(request, { text: searchText(query), membership }, `${all}/search/${name}`)
       },
     )
-  routesOf(app).get(
+  routes.get(
     `${path}/search/byEmail`,
-    route('findEpersonByEmail', reads('administrator', 'people')),
+    route('findEpersonByEmail', toAdministrators),
     async (request, reply) => {
       const known = await people.credentials((single(request.query as Query, 'email') ?? '').trim())
       const found = known && (await people.eperson(known.uuid))
@@ -94,20 +93,14 @@ export function epersonRoutes(
     },
   )
 
-  routesOf(app).get<Route>(
-    url,
-    route('showEperson', reads(rightTo('read the eperson'), 'people')),
-    async request => bodyOf(await readable(request.caller, request.params.uuid)),
+  routes.get<Route>(url, route('showEperson', toReaders), async request =>
+    bodyOf(await readable(request.caller, request.params.uuid)),
   )
-  routesOf(app).get<Route>(
-    `${url}/groups`,
-    route('listGroupsOfEperson', reads(rightTo('read the eperson'), 'people')),
-    async request => {
-      const { uuid } = await readable(request.caller, request.params.uuid)
-      const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, { addresses, config }))
-      return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
-    },
-  )
+  routes.get<Route>(`${url}/groups`, route('listGroupsOfEperson', toReaders), async request => {
+    const { uuid } = await readable(request.caller, request.params.uuid)
+    const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, { addresses, config }))
+    return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
+  })
 }
 
 /** Bodies for a list that only administrators read, with facts about each account (S4). */

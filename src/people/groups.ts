@@ -17,6 +17,8 @@ import type { GroupSearch, People } from '../storage/people.ts'
 import { groupParameter, listedBodies, searchText } from './epersons.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const toAdministrators = reads('administrator', 'people')
+const toReaders = reads(rightTo('read the group'), 'people')
 
 interface Parts {
   readonly people: People
@@ -31,6 +33,7 @@ interface Parts {
  * `epersons`, `subgroups` and `object` of every group, and shows a spinner until each of them has answered.
  */
 export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgreement, config }: Parts): void {
+  const routes = routesOf(app)
   type Route = { Params: { uuid: string } }
   const path = '/eperson/groups'
   const url = `${path}/:uuid`
@@ -70,66 +73,43 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
     return halPart('groups', bodies, total, asked, self)
   }
 
-  routesOf(app).get(path, route('listGroups', reads('administrator', 'people')), async request => {
+  routes.get(path, route('listGroups', toAdministrators), async request => {
     return page(request, all, '')
   })
-  routesOf(app).get(
-    `${path}/search/byMetadata`,
-    route('searchGroups', reads('administrator', 'people')),
-    async request => {
-      const query = request.query as Query
-      return page(request, `${all}/search/byMetadata`, searchText(query), { withOpen: true })
-    },
-  )
+  routes.get(`${path}/search/byMetadata`, route('searchGroups', toAdministrators), async request => {
+    const query = request.query as Query
+    return page(request, `${all}/search/byMetadata`, searchText(query), { withOpen: true })
+  })
   // The page of a group offers these as subgroups.
-  routesOf(app).get(
-    `${path}/search/isNotMemberOf`,
-    route('searchOtherGroups', reads('administrator', 'people')),
-    async request => {
-      const query = request.query as Query
-      return page(request, `${all}/search/isNotMemberOf`, searchText(query), {
-        inside: { group: groupParameter(query), is: false },
-      })
-    },
-  )
+  routes.get(`${path}/search/isNotMemberOf`, route('searchOtherGroups', toAdministrators), async request => {
+    const query = request.query as Query
+    return page(request, `${all}/search/isNotMemberOf`, searchText(query), {
+      inside: { group: groupParameter(query), is: false },
+    })
+  })
 
-  routesOf(app).get<Route>(
-    url,
-    route('showGroup', reads(rightTo('read the group'), 'people')),
-    async request => groupBody(await readable(request.caller, request.params.uuid), { addresses, config }),
+  routes.get<Route>(url, route('showGroup', toReaders), async request =>
+    groupBody(await readable(request.caller, request.params.uuid), { addresses, config }),
   )
-  routesOf(app).get<Route>(
-    `${url}/epersons`,
-    route('listMembers', reads('administrator', 'people')),
-    async request => {
-      const { uuid } = await readable(request.caller, request.params.uuid)
-      const asked = readPage(request.query as Query)
-      const members = { text: '', membership: { group: uuid, is: true } }
-      const { rows, total } = await people.findEpersons(members, windowOf(asked), clientOf(request))
-      const bodyOf = (one: Eperson) => epersonBody(one, addresses, asksAgreement)
-      const bodies = await listedBodies(people, rows, bodyOf)
-      return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
-    },
-  )
-  routesOf(app).get<Route>(
-    `${url}/subgroups`,
-    route('listSubgroups', reads(rightTo('read the group'), 'people')),
-    async request => {
-      const { uuid } = await readable(request.caller, request.params.uuid)
-      const self = `${addresses.group(uuid)}/subgroups`
-      // Members may read a group, but not who else is in it.
-      if (!isAdministrator(request.caller))
-        return halPage('groups', [], readPage(request.query as Query), self)
-      return page(request, self, '', { inside: { group: uuid, is: true } })
-    },
-  )
+  routes.get<Route>(`${url}/epersons`, route('listMembers', toAdministrators), async request => {
+    const { uuid } = await readable(request.caller, request.params.uuid)
+    const asked = readPage(request.query as Query)
+    const members = { text: '', membership: { group: uuid, is: true } }
+    const { rows, total } = await people.findEpersons(members, windowOf(asked), clientOf(request))
+    const bodyOf = (one: Eperson) => epersonBody(one, addresses, asksAgreement)
+    const bodies = await listedBodies(people, rows, bodyOf)
+    return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
+  })
+  routes.get<Route>(`${url}/subgroups`, route('listSubgroups', toReaders), async request => {
+    const { uuid } = await readable(request.caller, request.params.uuid)
+    const self = `${addresses.group(uuid)}/subgroups`
+    // Members may read a group, but not who else is in it.
+    if (!isAdministrator(request.caller)) return halPage('groups', [], readPage(request.query as Query), self)
+    return page(request, self, '', { inside: { group: uuid, is: true } })
+  })
   // In DSpace, this is the community or collection that a group was made for.
-  routesOf(app).get<Route>(
-    `${url}/object`,
-    route('showObjectOfGroup', reads(rightTo('read the group'), 'people')),
-    async (request, reply) => {
-      await readable(request.caller, request.params.uuid)
-      return reply.code(204).send()
-    },
-  )
+  routes.get<Route>(`${url}/object`, route('showObjectOfGroup', toReaders), async (request, reply) => {
+    await readable(request.caller, request.params.uuid)
+    return reply.code(204).send()
+  })
 }

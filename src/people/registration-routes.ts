@@ -28,15 +28,16 @@ export function registrationRoutes(
   app: FastifyInstance,
   { addresses, csrf, registrations, throttle }: Parts,
 ): void {
+  const routes = routesOf(app)
   const path = '/eperson/registrations'
   const self = { self: { href: `${addresses.api}${path}` } }
 
-  routesOf(app).get(path, route('showRegistrations', reads('anybody', 'none')), async () => ({
+  routes.get(path, route('showRegistrations', reads('anybody', 'none')), async () => ({
     type: 'registrations',
     _links: { ...self, findByToken: { href: `${addresses.api}${path}/search/findByToken` } },
   }))
 
-  routesOf(app).post(
+  routes.post(
     path,
     route('requestRegistration', changes('anybody', 'none', jsonOf())),
     async (request, reply) => {
@@ -54,7 +55,7 @@ export function registrationRoutes(
     },
   )
 
-  routesOf(app).get(
+  routes.get(
     `${path}/search/findByToken`,
     route('findRegistration', reads('anybody', 'none')),
     async request => {
