@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Hold, type HoldOptions, keepHold } from '../lib/hold.ts'
 import { isLeftOver, processIdInName } from '../lib/process-ids.ts'
-import type { BucketClient, Listed } from './bucket-requests.ts'
+import type { BucketClient } from './bucket-client.ts'
+import type { Listed } from './bucket-requests.ts'
 
 /** Time in ms within which one that wants a hold has seen that it can't have it, and has removed its object. */
 const settling = 1_000

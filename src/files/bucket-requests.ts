@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import type { Content } from '../model/items.ts'
-import type { Measures } from '../model/measures.ts'
+import { type BucketPlace, placeText } from '../config/files-place.ts'
+import { FilesUnavailable, WrongAnswer } from '../lib/errors.ts'
+import { createFairQueue, nobody } from '../lib/fair-queue.ts'
+import type { BucketOperation, Measures } from '../model/measures.ts'
+import { isMissing, translate } from './bucket-errors.ts'
 
 /** An object or an upload, as lists show it. */
 export interface Listed {
@@ -36,43 +39,121 @@ export interface Wanted {
   readonly mostBefore?: number
 }
 
-/** Requests to a bucket, as far as Carrel makes them. Each throws FilesUnavailable or a kind of it. */
-export interface BucketClient {
-  /** Size of an object in bytes; undefined if there is none. */
-  size(key: string): Promise<number | undefined>
-  /** Reads bytes into memory; undefined if there is no such object. */
-  read(key: string, wanted: Wanted): Promise<Part | undefined>
-  /** Begins to read them. The caller bounds the number of such answers. */
-  stream(key: string, wanted: Wanted): Promise<StreamedPart | undefined>
-  put(key: string, bytes: Uint8Array): Promise<void>
-  /** @returns the id of a multipart upload */
-  begin(key: string): Promise<string>
-  /** Sends a part, numbered from 1. @returns its entity tag */
-  sendPart(key: string, upload: string, number: number, bytes: Uint8Array): Promise<string>
-  /** @param tags those of the parts, in their order @param size that of the object in bytes */
-  complete(key: string, upload: string, tags: readonly string[], size: number): Promise<void>
-  /** Removes a multipart upload, if it is still there. */
-  abort(key: string, upload: string): Promise<void>
-  /**
-   * Copies an object inside of the server, and compares the size of what that has kept.
-   * @param source its bucket, if it is another one @param length that of the parts, if it is to be copied in parts
-   * @returns true if the server has computed the SHA-256 of the copy, and it is the right one
-   */
-  copy(from: string, to: string, content: Content, source?: string, length?: number): Promise<boolean>
-  remove(keys: readonly string[]): Promise<void>
-  /** Lists objects in pages. @param most the size of a page */
-  list(prefix: string, most?: number): AsyncIterable<readonly (Listed & { readonly size: number })[]>
-  /** Lists multipart uploads. @throws UnknownRequest if the server can't */
-  uploads(prefix: string): AsyncGenerator<readonly (Listed & { readonly upload: string })[]>
-  /** Signs the address of an object. @param seconds for which it is valid */
-  sign(key: string, headers: SignedHeaders, seconds: number): Promise<string>
-}
-
-/** Headers of the answer of a signed address. */
-interface SignedHeaders {
-  readonly type: string
-  readonly disposition: string
-}
-
 /** Called for each request when it has ended, for metrics. */
 export type CountRequest = Measures['bucketRequest']
+
+type Options = { readonly abortSignal: AbortSignal }
+
+/** Time in ms for a connection, for the headers of an answer, and without any byte. */
+export const patience = { connectionTimeout: 5_000, requestTimeout: 10_000, socketTimeout: 20_000 }
+/** Number of times that a request is made before it fails, and time in ms after which no other begins. */
+export const attempts = 4
+const limit = 30_000
+/**
+ * Maximum number of requests that are under way for a bucket, and time in ms that another waits for its turn.
+ * It waits here, not for a connection of the library's pool: the library counts that time as the server's.
+ */
+const maxRequests = 128
+const maxWait = 30_000
+
+/** Settings of the library for a bucket. */
+export const settingsOf = (place: BucketPlace) =>
+  ({
+    ...(place.endpoint === null ? {} : { endpoint: place.endpoint }),
+    ...regionOf(place),
+    forcePathStyle: place.pathStyle,
+    maxAttempts: attempts,
+    retryMode: 'standard',
+    // Bodies are signed with their SHA-256; many servers know no other checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Parts are small, and some servers don't answer `Expect`.
+    expectContinueHeader: false,
+    // The library's own lines would go to standard error.
+    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, trace: () => {} },
+  }) as const
+
+/** Only Amazon's regions have to be right; other servers take any. */
+const regionOf = ({ endpoint, region }: BucketPlace): { region?: string } => {
+  const given = region ?? (endpoint === null ? null : (process.env.AWS_REGION ?? 'us-east-1'))
+  return given === null ? {} : { region: given }
+}
+
+/** Makes requests to a bucket, a limited number at a time. Each throws FilesUnavailable or a kind of it. */
+export class BucketRequests {
+  readonly #place: BucketPlace
+  readonly #count: CountRequest
+  readonly #queue = createFairQueue({ max: maxRequests, maxOfOne: maxRequests, maxWait })
+
+  constructor(place: BucketPlace, count: CountRequest) {
+    this.#place = place
+    this.#count = count
+  }
+
+  /** Makes a request. @returns undefined if there is no such object or upload */
+  async ask<T>(
+    operation: BucketOperation,
+    request: (options: Options) => Promise<T>,
+    time = limit,
+  ): Promise<T | undefined> {
+    const leave = await this.#queue.enter(nobody)
+    try {
+      const answer = await request({ abortSignal: AbortSignal.timeout(time) })
+      this.#count(operation, 'success')
+      return answer
+    } catch (error) {
+      const isAbsent = isMissing(error)
+      this.#count(operation, isAbsent ? 'success' : 'failure')
+      if (isAbsent) return undefined
+      if (error instanceof FilesUnavailable) throw error
+      throw translate(error, this.#place)
+    } finally {
+      leave()
+    }
+  }
+
+  /** Makes a request about something that must be there. */
+  async require<T>(...request: Parameters<typeof this.ask<T>>): Promise<T> {
+    const answer = await this.ask<T>(...request)
+    if (answer !== undefined) return answer
+    throw new FilesUnavailable(`${placeText(this.#place)}: what was being written was removed meanwhile`)
+  }
+}
+
+/** A page of a list, in the order of its keys. */
+interface Page<Entry, Marker> {
+  readonly entries: readonly Entry[]
+  /** True if more pages follow; undefined if the answer isn't a page. */
+  readonly isTruncated: boolean | undefined
+  readonly next: Marker | undefined
+}
+
+/** Number of pages in a row without a new key after which a list counts as endless. */
+const maxIdle = 20
+
+/**
+ * Follows the pages of a list. Each costs its owner money, so it ends, whatever the server says: with an error if a page
+ * doesn't say where the next one begins, or if further pages bring no further keys.
+ * @param what the list, for errors
+ */
+export async function* pagesOf<Entry extends { readonly key: string }, Marker>(
+  what: string,
+  ask: (after: Marker | undefined) => Promise<Page<Entry, Marker>>,
+): AsyncGenerator<readonly Entry[], void, undefined> {
+  let last = ''
+  let idle = 0
+  for (let after: Marker | undefined; ; ) {
+    const { entries, isTruncated, next } = await ask(after)
+    if (isTruncated === undefined) throw new WrongAnswer(`${what}: the answer is no list`)
+    yield entries
+    if (!isTruncated) return
+    if (next === undefined)
+      throw new WrongAnswer(`${what}: a page says that more follows, but not where; the rest is not known`)
+    const key = entries.at(-1)?.key ?? ''
+    idle = key > last ? 0 : idle + 1
+    if (key > last) last = key
+    if (idle > maxIdle || JSON.stringify(next) === JSON.stringify(after))
+      throw new WrongAnswer(`${what}: its pages repeat after ${JSON.stringify(last)}; the rest is not known`)
+    after = next
+  }
+}

@@ -6,8 +6,8 @@ import { FilesUnavailable, OperatorError, WrongAnswer } from '../lib/errors.ts'
 import { type Client, createFairQueue, nobody, Overloaded } from '../lib/fair-queue.ts'
 import { countPassed } from '../lib/memory.ts'
 import type { Content } from '../model/items.ts'
+import type { BucketClient } from './bucket-client.ts'
 import { isKept, isWrong, requireKept, type Sent, sentAtOnce } from './bucket-read.ts'
-import type { BucketClient } from './bucket-requests.ts'
 import type { FilesStore } from './files.ts'
 
 /** Size of a part in bytes, the least that S3 takes. All parts but the last have the same. */

@@ -4,10 +4,10 @@ import { type BucketPlace, placeText } from '../config/files-place.ts'
 import { FilesUnavailable, UnknownRequest } from '../lib/errors.ts'
 import { nobody } from '../lib/fair-queue.ts'
 import { isLeftOver, processIdInName } from '../lib/process-ids.ts'
-import { createBucketClient } from './bucket-client.ts'
+import { BucketClient } from './bucket-client.ts'
 import { probe } from './bucket-probe.ts'
 import { openObject, putAndCheck } from './bucket-read.ts'
-import type { BucketClient, CountRequest, Listed } from './bucket-requests.ts'
+import type { CountRequest, Listed } from './bucket-requests.ts'
 import { createBucketUploads } from './bucket-upload.ts'
 import type { Files, FilesStore, SweepReport } from './files.ts'
 import { chunksOf, openedFile } from './opened.ts'
@@ -37,7 +37,7 @@ export const contentKey = (prefix: string, sha256: string): string =>
 /** Files in a bucket (docs/decisions/0080). @param count counts requests, for metrics */
 export function openBucket(place: BucketPlace, store: FilesStore, count: CountRequest): Files {
   const { prefix } = place
-  const client = createBucketClient(place, count)
+  const client = new BucketClient(place, count)
   const keys = keysBelow(prefix)
   const { keyOf } = keys
   const temporaryKey = () => `${keys.incoming}${randomUUID()}.${processIdInName()}`
@@ -74,7 +74,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
       if (other.bucket?.endpoint !== place.endpoint || other.bucket.region !== place.region) return false
       const from = contentKey(other.bucket.prefix, sha256)
       if (source?.place !== other.bucket)
-        source = { place: other.bucket, client: createBucketClient(other.bucket, count) }
+        source = { place: other.bucket, client: new BucketClient(other.bucket, count) }
       if ((await source.client.size(from)) !== size) return false
       await uploads.copy(from, content, other.bucket.bucket)
       return true

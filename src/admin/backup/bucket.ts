@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BucketPlace, placeText } from '../../config/files-place.ts'
 import { contentKey } from '../../files/bucket.ts'
-import { createBucketClient } from '../../files/bucket-client.ts'
+import { BucketClient } from '../../files/bucket-client.ts'
 import { allIn, holdInBucket } from '../../files/bucket-hold.ts'
 import { openObject, putAndCheck } from '../../files/bucket-read.ts'
-import type { BucketClient } from '../../files/bucket-requests.ts'
 import { storeToBe } from '../../files/files.ts'
 import { openFiles } from '../../files/open-files.ts'
 import { readWhole } from '../../files/opened.ts'
@@ -26,7 +25,7 @@ import { temporaryFolder } from './stream.ts'
 export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'write'): Promise<Backups> {
   const { prefix } = place
   const where = placeText(place)
-  const client = createBucketClient(place, () => {})
+  const client = new BucketClient(place, () => {})
   await requireBackups(client, prefix, where, mode)
   const ofContents = { ...place, prefix: `${prefix}contents/` }
   const contents = await openFiles(ofContents, storeToBe)
@@ -111,7 +110,7 @@ export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'wr
 
 /** The manifests in a bucket of backups. */
 export function manifestsInBucket(place: BucketPlace): Manifests {
-  const client = createBucketClient(place, () => {})
+  const client = new BucketClient(place, () => {})
   const folder = `${place.prefix}backups/`
   return {
     list: async () => {

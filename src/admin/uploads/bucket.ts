@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BucketPlace, placeText } from '../../config/files-place.ts'
-import { createBucketClient } from '../../files/bucket-client.ts'
+import { BucketClient } from '../../files/bucket-client.ts'
 import { allIn, holdInBucket, latestOf } from '../../files/bucket-hold.ts'
 import type { CountRequest } from '../../files/bucket-requests.ts'
 import { Problem } from '../../http/problems.ts'
@@ -43,7 +43,7 @@ export function openBucketOfUploads(
   count: CountRequest,
   { spare, ...options }: Options,
 ): UploadPlace {
-  const client = createBucketClient(place, count)
+  const client = new BucketClient(place, count)
   const root = `${place.prefix}uploads/`
   const infoOf = (id: string) => `${root}${id}/info.json`
   let lookedAt = Number.NEGATIVE_INFINITY

@@ -16,7 +16,7 @@ import {
 } from '../../../src/admin/uploads/place.ts'
 import { toConfig } from '../../../src/config/config.ts'
 import type { BucketPlace } from '../../../src/config/files-place.ts'
-import { createBucketClient } from '../../../src/files/bucket-client.ts'
+import { BucketClient } from '../../../src/files/bucket-client.ts'
 import { repeats } from '../../support/scale.ts'
 import { type BucketServer, bucketSettings, startBucket } from '../../support/service/bucket.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
@@ -264,7 +264,7 @@ test('UP5 a hold in a bucket outlives one that wants it, and ends with one that 
   const id = await added(place)
   const hold = await place.hold(`${id}/held`, { silence: 30_000 })
   assert.ok(typeof hold === 'object')
-  const client = createBucketClient(toConfig(bucketSettings(bucket)).files as BucketPlace, () => {})
+  const client = new BucketClient(toConfig(bucketSettings(bucket)).files as BucketPlace, () => {})
   const other = `archive/uploads/${id}/held.2.x.y`
   await client.put(other, new Uint8Array())
   const passing = hold.isOurs()
