@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { crc32 } from 'node:zlib'
-import { maxBucketFile } from '../config/files-place.ts'
-import { FilesUnavailable, OperatorError, WrongAnswer } from '../lib/errors.ts'
+import { FilesUnavailable, WrongAnswer } from '../lib/errors.ts'
 import { type Client, createFairQueue, nobody, Overloaded } from '../lib/fair-queue.ts'
 import { countPassed } from '../lib/memory.ts'
 import type { Content } from '../model/items.ts'
 import type { BucketClient } from './bucket-client.ts'
+import { PartedUpload, PartMemory } from './bucket-parts.ts'
 import { isKept, isWrong, requireKept, type Sent, sentAtOnce } from './bucket-read.ts'
 import type { FilesStore } from './files.ts'
 
-/** Size of a part in bytes, the least that S3 takes. All parts but the last have the same. */
-const partSize = 5 * 1024 * 1024
 /** Bytes that an upload holds before it waits for memory for parts, which slow clients would keep from others. */
 const heldAtFirst = 64 * 1024
 /** Maximum number of uploads of an event loop that have memory for parts: 12 times 10 MiB, and 40 MiB more. */
@@ -23,13 +20,9 @@ const maxUploads = 12
 const leastBytes = 128 * 1024
 const leastTime = 10_000
 const look = 1_000
-/** Number of parts for which each upload has memory: one fills while the other is sent. */
-const ownBuffers = 2
-/** Maximum number for a fast upload, and for all uploads together beyond two each. */
-const maxBuffers = 4
-const maxFurther = 8
-/** Number of buffers that are kept for later uploads. */
-const maxSpare = 4
+/** Pause in ms between two looks at a content that is being deleted, and maximum time in ms to wait for it. */
+const claimPause = 200
+const maxClaimWait = 10_000
 
 interface Parts {
   readonly client: BucketClient
@@ -44,52 +37,128 @@ interface Parts {
  * Stores contents in a bucket while they arrive (docs/decisions/0080). An upload holds two to four parts in memory,
  * which fill and are sent in turn. A client that sends slowly holds no connection to the bucket.
  */
-export function createBucketUploads({ client, store, keyOf, temporaryKey }: Parts) {
-  const queue = createFairQueue({ max: maxUploads, maxWaiting: 200, maxWait: 20_000 })
-  const spare: Buffer[] = []
-  let further = 0
+export class BucketUploads {
+  readonly #parts: Parts
+  readonly #queue = createFairQueue({ max: maxUploads, maxWaiting: 200, maxWait: 20_000 })
+  readonly #memory = new PartMemory()
+  readonly #running = new Set<Arriving>()
 
-  /** The memory of an upload. All of its own is given back before it is closed. */
-  function takeBuffers() {
-    const free: Buffer[] = []
-    let own = 0
-    const mayHaveMore = () => own < ownBuffers || (own < maxBuffers && further < maxFurther)
-    return {
-      /** @returns undefined if a part has to be sent first */
-      take: (): Buffer | undefined => {
-        const kept = free.pop()
-        if (kept || !mayHaveMore()) return kept
-        if (++own > ownBuffers) further++
-        return spare.pop() ?? Buffer.allocUnsafeSlow(partSize)
-      },
-      giveBack: (buffer: Buffer) => {
-        free.push(buffer)
-      },
-      close: () => {
-        further -= Math.max(0, own - ownBuffers)
-        spare.push(...free.splice(0, maxSpare - spare.length))
-      },
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** @param from the client that sends the content */
+  async put(pieces: AsyncIterable<Buffer>, from: Client): Promise<Content> {
+    const rest = pieces[Symbol.asyncIterator]()
+    try {
+      const begun: Buffer[] = []
+      let held = 0
+      while (held <= heldAtFirst) {
+        const next = await rest.next()
+        if (next.done) {
+          const bytes = Buffer.concat(begun)
+          return await this.#putSmall(
+            { sha256: createHash('sha256').update(bytes).digest('hex'), size: held },
+            bytes,
+          )
+        }
+        // The memory of a piece is used again once the next one is asked for.
+        begun.push(Buffer.from(next.value))
+        held += next.value.length
+      }
+      const leave = await this.#enter(from)
+      const arriving = createArriving(rest, from.network)
+      // What Carrel reads itself is as fast as its source.
+      if (from !== nobody) this.#running.add(arriving)
+      try {
+        return await this.#putLarge(begun, arriving)
+      } finally {
+        this.#running.delete(arriving)
+        leave()
+      }
+    } finally {
+      await rest.return?.()
     }
   }
 
-  const running = new Set<Arriving>()
-
   /** Waits for memory for parts, and takes it from a client that sends next to nothing, of this network first. */
-  async function enter(from: Client): Promise<() => void> {
+  async #enter(from: Client): Promise<() => void> {
     const looking = setInterval(() => {
-      const slow = [...running].filter(one => one.isSlow())
+      const slow = [...this.#running].filter(one => one.isSlow())
       const one = slow.find(({ network }) => network === from.network) ?? slow[0]
       one?.giveUp(new Overloaded('The file came too slowly while others waited. Retry in a moment.'))
     }, look).unref()
     try {
-      return await queue.enter(from)
+      return await this.#queue.enter(from)
     } finally {
       clearInterval(looking)
     }
   }
 
+  #putSmall(content: Content, bytes: Uint8Array): Promise<Content> {
+    const { client } = this.#parts
+    return this.#keepNew(content, key => client.put(key, bytes).then(() => false), sentAtOnce(bytes))
+  }
+
+  /** @param begun bytes that have arrived @param rest those that follow */
+  async #putLarge(begun: readonly Buffer[], rest: Arriving): Promise<Content> {
+    const { client, temporaryKey } = this.#parts
+    const upload = new PartedUpload(client, temporaryKey(), this.#memory)
+    try {
+      for (const piece of begun) await upload.add(piece)
+      for (let next = await rest.next(); !next.done; next = await rest.next()) {
+        countPassed(next.value.length)
+        await upload.add(next.value)
+      }
+      const { content, unsent } = await upload.end()
+      if (unsent) return await this.#putSmall(content, unsent)
+      return await this.#keepNew(content, to => upload.copyTo(to, content), upload.sent)
+    } finally {
+      await upload.close()
+    }
+  }
+
+  /** Copies a content inside of the server. @param bucket the one that has it */
+  copy(from: string, content: Content, bucket: string): Promise<Content> {
+    return this.#keepNew(content, to => this.#parts.client.copy(from, to, content, bucket))
+  }
+
+  /**
+   * Stores a content, unless the bucket has it. One that no bitstream has is read: it may be from an upload that ended
+   * before that, or from one that is about to be acknowledged, which must not lose it.
+   * @param write writes it, and returns true if that has compared it @param sent undefined if Carrel hasn't read it
+   */
+  async #keepNew(content: Content, write: (key: string) => Promise<boolean>, sent?: Sent): Promise<Content> {
+    const { client, keyOf } = this.#parts
+    const { sha256 } = content
+    const key = keyOf(sha256)
+    if (
+      (await this.claim(content)) &&
+      ((await this.#isInUse(sha256)) || (sent && (await isKept(client, key, sent))))
+    )
+      return content
+    try {
+      if (!(await write(key)) && sent) await requireKept(client, key, sent)
+    } catch (error) {
+      // Nothing may take it for the content. But if only an answer was wrong, another upload may rely on it.
+      if (
+        error instanceof WrongAnswer &&
+        !(await this.#isInUse(sha256)) &&
+        (await isWrong(client, key, content))
+      )
+        await client.remove([key]).catch(() => {})
+      throw error
+    }
+    return content
+  }
+
+  async #isInUse(sha256: string): Promise<boolean> {
+    return (await this.#parts.store.contentsInUse([sha256])).has(sha256)
+  }
+
   /** Waits until no sweep can delete the content. @returns true if the bucket has it already */
-  async function claim({ sha256, size }: Content): Promise<boolean> {
+  async claim({ sha256, size }: Content): Promise<boolean> {
+    const { client, keyOf, store } = this.#parts
     for (let waited = 0; !(await store.claimContent(sha256)); waited += claimPause) {
       if (waited >= maxClaimWait)
         throw new FilesUnavailable(`the content ${sha256} is being deleted; try again in some minutes`)
@@ -97,161 +166,7 @@ export function createBucketUploads({ client, store, keyOf, temporaryKey }: Part
     }
     return (await client.size(keyOf(sha256))) === size
   }
-
-  const isInUse = async (sha256: string) => (await store.contentsInUse([sha256])).has(sha256)
-  /**
-   * Stores a content, unless the bucket has it. One that no bitstream has is read: it may be from an upload that ended
-   * before that, or from one that is about to be acknowledged, which must not lose it.
-   * @param write writes it, and returns true if that has compared it @param sent undefined if Carrel hasn't read it
-   */
-  async function keepNew(content: Content, write: (key: string) => Promise<boolean>, sent?: Sent) {
-    const { sha256 } = content
-    const key = keyOf(sha256)
-    if ((await claim(content)) && ((await isInUse(sha256)) || (sent && (await isKept(client, key, sent)))))
-      return content
-    try {
-      if (!(await write(key)) && sent) await requireKept(client, key, sent)
-    } catch (error) {
-      // Nothing may take it for the content. But if only an answer was wrong, another upload may rely on it.
-      if (error instanceof WrongAnswer && !(await isInUse(sha256)) && (await isWrong(client, key, content)))
-        await client.remove([key]).catch(() => {})
-      throw error
-    }
-    return content
-  }
-  const putSmall = (content: Content, bytes: Uint8Array) =>
-    keepNew(content, key => client.put(key, bytes).then(() => false), sentAtOnce(bytes))
-
-  /** @param begun bytes that have arrived @param rest those that follow */
-  async function putLarge(begun: readonly Buffer[], rest: Arriving): Promise<Content> {
-    const sum = createHash('sha256')
-    const key = temporaryKey()
-    const tags: string[] = []
-    const sums: number[] = []
-    const buffers = takeBuffers()
-    let buffer: Buffer | undefined
-    let filled = 0
-    let size = 0
-    let upload: string | undefined
-    const sending = new Set<Promise<void>>()
-    let failure: unknown
-    let isComplete = false
-
-    /** Sends a part. A failure is thrown when the next part is full. */
-    async function send(part: Buffer, length: number, number: number, id: string): Promise<void> {
-      try {
-        tags[number - 1] = await client.sendPart(key, id, number, part.subarray(0, length))
-      } catch (error) {
-        failure ??= error
-      }
-      buffers.giveBack(part)
-    }
-    async function flush(part: Buffer): Promise<void> {
-      if (failure !== undefined) throw failure
-      if (size > maxBucketFile) throw new OperatorError('a file in a bucket may have at most 50,000 MB')
-      upload ??= await client.begin(key)
-      sums.push(crc32(part.subarray(0, filled)))
-      const sent: Promise<void> = send(part, filled, tags.push(''), upload).finally(() =>
-        sending.delete(sent),
-      )
-      sending.add(sent)
-      buffer = undefined
-      filled = 0
-    }
-    async function bufferFor(): Promise<Buffer> {
-      for (;;) {
-        const taken = buffers.take()
-        if (taken) return taken
-        await Promise.race(sending)
-      }
-    }
-    async function add(piece: Buffer): Promise<void> {
-      sum.update(piece)
-      size += piece.length
-      for (let at = 0; at < piece.length; ) {
-        // A file of one full part is sent by a single PUT.
-        if (buffer && filled === partSize) await flush(buffer)
-        buffer ??= await bufferFor()
-        const copied = piece.copy(buffer, filled, at)
-        at += copied
-        filled += copied
-      }
-    }
-
-    try {
-      for (const piece of begun) await add(piece)
-      for (let next = await rest.next(); !next.done; next = await rest.next()) {
-        countPassed(next.value.length)
-        await add(next.value)
-      }
-      const content = { sha256: sum.digest('hex'), size }
-      const last = buffer ?? (await bufferFor())
-      if (upload === undefined) return await putSmall(content, last.subarray(0, filled))
-      await flush(last)
-      await Promise.all(sending)
-      if (failure !== undefined) throw failure
-      const id = upload
-      const write = async (to: string) => {
-        await client.complete(key, id, tags, size)
-        isComplete = true
-        return client.copy(key, to, content)
-      }
-      return await keepNew(content, write, { size, partSize, sums })
-    } finally {
-      // The memory is used until the last part is sent.
-      await Promise.all(sending)
-      if (buffer) buffers.giveBack(buffer)
-      buffers.close()
-      // What can't be removed now is left to a sweep.
-      if (isComplete) await client.remove([key]).catch(() => {})
-      else if (upload !== undefined) await client.abort(key, upload).catch(() => {})
-    }
-  }
-
-  return {
-    claim,
-    /** Copies a content inside of the server. @param bucket the one that has it */
-    copy: (from: string, content: Content, bucket: string) =>
-      keepNew(content, to => client.copy(from, to, content, bucket)),
-    /** @param from the client that sends the content */
-    put: async (pieces: AsyncIterable<Buffer>, from: Client): Promise<Content> => {
-      const rest = pieces[Symbol.asyncIterator]()
-      try {
-        const begun: Buffer[] = []
-        let held = 0
-        while (held <= heldAtFirst) {
-          const next = await rest.next()
-          if (next.done) {
-            const bytes = Buffer.concat(begun)
-            return await putSmall(
-              { sha256: createHash('sha256').update(bytes).digest('hex'), size: held },
-              bytes,
-            )
-          }
-          // The memory of a piece is used again once the next one is asked for.
-          begun.push(Buffer.from(next.value))
-          held += next.value.length
-        }
-        const leave = await enter(from)
-        const arriving = createArriving(rest, from.network)
-        // What Carrel reads itself is as fast as its source.
-        if (from !== nobody) running.add(arriving)
-        try {
-          return await putLarge(begun, arriving)
-        } finally {
-          running.delete(arriving)
-          leave()
-        }
-      } finally {
-        await rest.return?.()
-      }
-    },
-  }
 }
-
-/** Pause in ms between two looks at a content that is being deleted, and maximum time in ms to wait for it. */
-const claimPause = 200
-const maxClaimWait = 10_000
 
 /** Pieces that arrive, and how fast. */
 interface Arriving {

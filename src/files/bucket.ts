@@ -8,7 +8,7 @@ import { BucketClient } from './bucket-client.ts'
 import { probe } from './bucket-probe.ts'
 import { openObject, putAndCheck } from './bucket-read.ts'
 import type { CountRequest, Listed } from './bucket-requests.ts'
-import { createBucketUploads } from './bucket-upload.ts'
+import { BucketUploads } from './bucket-upload.ts'
 import type { Files, FilesStore, SweepReport } from './files.ts'
 import { chunksOf, openedFile } from './opened.ts'
 import { claimFiles, clearRestored, markRestoring, OtherStore, type OwnedPlace, takeOver } from './owner.ts'
@@ -41,7 +41,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   const keys = keysBelow(prefix)
   const { keyOf } = keys
   const temporaryKey = () => `${keys.incoming}${randomUUID()}.${processIdInName()}`
-  const uploads = createBucketUploads({ client, store, keyOf, temporaryKey })
+  const uploads = new BucketUploads({ client, store, keyOf, temporaryKey })
   const owned = ownedBucket(place, client, keys)
   const { clearIncoming, sweep } = createSweeps(client, store, owned, keys)
   let checked: { readonly at: number; readonly check: Promise<void> } | undefined
