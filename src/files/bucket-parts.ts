@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { maxBucketFile } from '../config/files-place.ts'
-import { OperatorError } from '../lib/errors.ts'
+import { OperatorError, WrongAnswer } from '../lib/errors.ts'
 import type { Content } from '../model/items.ts'
 import type { BucketClient } from './bucket-client.ts'
-import type { Sent } from './bucket-read.ts'
+import { openObject } from './bucket-read.ts'
+import type { Opened } from './opened.ts'
+import { examine } from './verify.ts'
 
 /** Size of a part in bytes, the least that S3 takes. All parts but the last have the same. */
 const partSize = 5 * 1024 * 1024
@@ -148,4 +150,85 @@ export class PartedUpload {
     if (this.#isComplete) await this.#client.remove([this.#key]).catch(() => {})
     else if (this.#id !== undefined) await this.#client.abort(this.#key, this.#id).catch(() => {})
   }
+}
+
+/** An object as it was sent: its size, and the CRC-32 of each part. All parts but the last have the same length. */
+export interface Sent {
+  readonly size: number
+  readonly partSize: number
+  readonly sums: readonly number[]
+}
+
+/** Maximum number of parts that are read again after they were sent; of more, the last and some by chance. */
+const maxPartsAgain = 13
+/** Number of those that are read at the same time: far from a bucket, each costs a round trip. */
+const partsAtOnce = 3
+const piece = 256 * 1024
+
+/** Reads an object again that was just written. @throws WrongAnswer if the bucket hasn't kept what was sent */
+export async function requireKept(
+  client: BucketClient,
+  key: string,
+  { size, partSize, sums }: Sent,
+): Promise<void> {
+  const isAll = sums.length <= maxPartsAgain
+  const parts = (isAll ? [...sums.keys()] : partsByChance(sums.length)).values()
+  async function readOn(): Promise<void> {
+    const buffer = Buffer.allocUnsafe(Math.min(piece, size))
+    let file: Opened | undefined
+    try {
+      for (const part of parts) {
+        const [start, end] = [part * partSize, Math.min(size, (part + 1) * partSize)]
+        const last = isAll ? size - 1 : end - 1
+        file?.expect(last)
+        file ??= await openObject(client, key, { start, end: last }, size)
+        if (!file) throw new WrongAnswer(`${key}: it is not there after it was written`)
+        let sum = 0
+        for (let at = start; at < end; ) {
+          const { bytesRead } = await file.read(buffer, 0, Math.min(piece, end - at), at)
+          sum = crc32(buffer.subarray(0, bytesRead), sum)
+          at += bytesRead
+        }
+        if (sum !== sums[part])
+          throw new WrongAnswer(`${key}: the bucket has kept other bytes than were sent`)
+      }
+    } finally {
+      await file?.close()
+    }
+  }
+  await Promise.all(Array.from({ length: isAll ? 1 : partsAtOnce }, readOn))
+}
+
+export const sentAtOnce = (bytes: Uint8Array): Sent => {
+  const size = bytes.length
+  return { size, partSize: size, sums: [crc32(bytes)] }
+}
+
+/** Writes an object and reads it again. */
+export async function putAndCheck(client: BucketClient, key: string, bytes: Uint8Array): Promise<void> {
+  await client.put(key, bytes)
+  await requireKept(client, key, sentAtOnce(bytes))
+}
+
+/** True if the bucket has what was sent, as far as that is read again. */
+export const isKept = (client: BucketClient, key: string, sent: Sent): Promise<boolean> =>
+  requireKept(client, key, sent).then(
+    () => true,
+    error => {
+      if (error instanceof WrongAnswer) return false
+      throw error
+    },
+  )
+
+/** True if an object was read whole, and is not the content. */
+export async function isWrong(client: BucketClient, key: string, content: Content): Promise<boolean> {
+  const found = await examine({ open: () => openObject(client, key) }, content).catch(() => undefined)
+  return found?.reason !== undefined
+}
+
+/** @returns the first part, the last, and others, in their order */
+const partsByChance = (count: number): readonly number[] => {
+  const parts = new Set([0, count - 1])
+  while (parts.size < maxPartsAgain) parts.add(randomInt(count))
+  return [...parts].sort((one, other) => one - other)
 }

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { MisconfiguredFiles, StoreUnavailable, UnknownRequest, WrongAnswer } from '../lib/errors.ts'
 import type { BucketClient } from './bucket-client.ts'
-import { putAndCheck, requireKept, type Sent } from './bucket-read.ts'
+import { putAndCheck, requireKept, type Sent } from './bucket-parts.ts'
 import type { Probed } from './files.ts'
 
 /** Sizes in bytes of a part, the least that S3 takes, and of the whole probe. */

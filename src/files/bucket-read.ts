@@ -1,18 +1,14 @@
-import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { crc32 } from 'node:zlib'
 import { bodyPieces } from '../http/body-pieces.ts'
 import { free } from '../http/send-pieces.ts'
 import { FilesUnavailable, WrongAnswer } from '../lib/errors.ts'
-import type { Content } from '../model/items.ts'
 import { maxBefore } from './bucket-answers.ts'
 import type { BucketClient } from './bucket-client.ts'
-import type { Part, StreamedPart } from './bucket-requests.ts'
+import type { Part, StreamedPart, Wanted } from './bucket-requests.ts'
 import type { Opened } from './opened.ts'
 import type { ByteRange } from './ranges.ts'
-import { examine } from './verify.ts'
 
 /** Time in ms after which a client that reads nothing gives its connection to the bucket back. */
 const maxIdle = 5_000
@@ -59,101 +55,84 @@ export async function openObject(
   first?: ByteRange,
   expected?: number,
 ): Promise<Opened | undefined> {
-  let last = first?.end ?? Number.MAX_SAFE_INTEGER
-  let size = expected
-  let mostBefore = maxBefore
-  let stream: Stream | undefined
-  let idle: NodeJS.Timeout | undefined
-
-  function drop(): void {
-    clearTimeout(idle)
-    stream?.close()
-    stream = undefined
-  }
-  function follow({ body, before }: StreamedPart, at: number, end: number): Stream {
-    let isOpen = true
-    const chunks = bodyPieces(body)
-    freeReads(body.socket)
-    // Errors come to the reader; one after that would end the process.
-    body.on('error', () => {})
-    return {
-      ...{ body, chunks, before, at, end, rest: none },
-      close: () => {
-        if (isOpen) streams--
-        isOpen = false
-        void chunks.return(undefined)
-        // An answer that has come whole gives its connection back.
-        if (body.complete) body.resume()
-        else body.destroy()
-      },
-    }
-  }
-  /** @param least the number of bytes that are read at once */
-  async function ask(at: number, least: number): Promise<Part | StreamedPart | undefined> {
-    const lastByte = size === undefined ? Number.MAX_SAFE_INTEGER : size - 1
-    const enough = Math.min(lastByte, at + least - 1)
-    if (streams >= maxStreams || last <= enough) {
-      const part = await client.read(key, { start: at, end: enough, size, mostBefore })
-      if (part) mostBefore -= part.before
-      if (part)
-        stream = {
-          ...{ body: undefined, chunks: undefined, before: 0, at, end: enough },
-          rest: part.bytes,
-          close: () => {},
-        }
-      return part
-    }
-    streams++
-    const end = Math.min(lastByte, last)
-    const part = await client.stream(key, { start: at, end, size, mostBefore }).catch(error => {
-      streams--
-      throw error
-    })
-    if (part) {
-      mostBefore -= part.before
-      stream = follow(part, at, Math.min(end, part.size - 1))
-    } else streams--
-    return part
-  }
-  /** Reads a chunk. @returns undefined if the answer broke off or is silent */
-  async function next({ body, chunks }: Stream): Promise<Buffer | undefined> {
-    if (!body || !chunks) return undefined
-    const timer = setTimeout(() => body.destroy(new Error('silence')), maxSilence)
-    try {
-      const { done, value } = await chunks.next()
-      return done ? undefined : value
-    } catch {
-      return undefined
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
-  const found =
+  const bytes = new ObjectBytes(client, key, first?.end, expected)
+  const size =
     first === undefined || first.end < first.start
       ? await client.size(key)
-      : (await ask(first.start, Math.min(firstPiece, first.end - first.start + 1)))?.size
-  if (found === undefined) return undefined
-  if (expected !== undefined && found !== expected)
-    throw new WrongAnswer(`${key}: it has ${found} bytes instead of ${expected}`)
-  const length = found
-  size = found
+      : await bytes.begin(first.start, Math.min(firstPiece, first.end - first.start + 1))
+  if (size === undefined) return undefined
+  if (expected !== undefined && size !== expected)
+    throw new WrongAnswer(`${key}: it has ${size} bytes instead of ${expected}`)
+  bytes.size = size
+  return {
+    size,
+    expect: to => {
+      bytes.last = to
+    },
+    read: async (into, offset, wanted, position) => {
+      const bytesRead = Math.max(0, Math.min(wanted, size - position))
+      await bytes.read(into.subarray(offset, offset + bytesRead), position)
+      return { bytesRead }
+    },
+    close: async () => bytes.drop(),
+  }
+}
+
+/** The bytes of an object, from as many answers as it takes. */
+class ObjectBytes {
+  readonly #client: BucketClient
+  readonly #key: string
+  /** The last byte that the reader expects to read. */
+  last: number
+  size: number | undefined
+  #mostBefore = maxBefore
+  #stream: Stream | undefined
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(
+    client: BucketClient,
+    key: string,
+    last = Number.MAX_SAFE_INTEGER,
+    size: number | undefined = undefined,
+  ) {
+    this.#client = client
+    this.#key = key
+    this.last = last
+    this.size = size
+  }
+
+  /** Asks for the first bytes. @returns the size of the object; undefined if there is none */
+  async begin(at: number, least: number): Promise<number | undefined> {
+    return (await this.#ask(at, least))?.size
+  }
 
   /** Fills the buffer with the bytes from `at`. */
-  async function fill(into: Buffer, at: number): Promise<void> {
+  async read(into: Buffer, at: number): Promise<void> {
+    clearTimeout(this.#idle)
+    await this.#fill(into, at)
+    this.#idle = setTimeout(() => this.drop(), maxIdle).unref()
+  }
+
+  drop(): void {
+    clearTimeout(this.#idle)
+    this.#stream?.close()
+    this.#stream = undefined
+  }
+
+  async #fill(into: Buffer, at: number): Promise<void> {
     let filled = 0
     for (let retries = 0, came = 0; filled < into.length; ) {
-      if (stream?.at !== at + filled || stream.at > stream.end) {
-        drop()
-        if (!(await ask(at + filled, into.length - filled)))
+      if (this.#stream?.at !== at + filled || this.#stream.at > this.#stream.end) {
+        this.drop()
+        if (!(await this.#ask(at + filled, into.length - filled)))
           throw new FilesUnavailable('a content was deleted while it was being read')
       }
-      const current = stream
+      const current = this.#stream
       if (!current) continue
       if (current.rest.length === 0) {
         const chunk = await next(current)
         if (!chunk) {
-          drop()
+          this.drop()
           if (came >= leastBytes) retries = 0
           came = 0
           if (++retries > maxRetries) throw new FilesUnavailable('the bucket breaks off its answers')
@@ -173,103 +152,87 @@ export async function openObject(
     }
   }
 
+  /** @param least the number of bytes that are read at once */
+  async #ask(at: number, least: number): Promise<Part | StreamedPart | undefined> {
+    const lastByte = this.size === undefined ? Number.MAX_SAFE_INTEGER : this.size - 1
+    const enough = Math.min(lastByte, at + least - 1)
+    const isAtOnce = streams >= maxStreams || this.last <= enough
+    const wanted = {
+      start: at,
+      end: isAtOnce ? enough : Math.min(lastByte, this.last),
+      size: this.size,
+      mostBefore: this.#mostBefore,
+    }
+    const part = isAtOnce ? await this.#client.read(this.#key, wanted) : await this.#open(wanted)
+    if (part) this.#mostBefore -= part.before
+    if (part && 'bytes' in part) this.#stream = whole(part.bytes, at, enough)
+    else if (part) this.#stream = follow(part, at, Math.min(wanted.end, part.size - 1))
+    return part
+  }
+
+  /** Begins an answer, which counts until it is closed. */
+  async #open(wanted: Wanted): Promise<StreamedPart | undefined> {
+    streams++
+    let part: StreamedPart | undefined
+    try {
+      part = await this.#client.stream(this.#key, wanted)
+      return part
+    } finally {
+      if (!part) streams--
+    }
+  }
+}
+
+/** The stream of bytes that are all there. */
+const whole = (rest: Buffer, at: number, end: number): Stream => ({
+  body: undefined,
+  chunks: undefined,
+  before: 0,
+  at,
+  end,
+  rest,
+  close: () => {},
+})
+
+function follow({ body, before }: StreamedPart, at: number, end: number): Stream {
+  let isOpen = true
+  const chunks = bodyPieces(body)
+  freeReads(body.socket)
+  // Errors come to the reader; one after that would end the process.
+  body.on('error', () => {})
   return {
-    size: length,
-    expect: to => {
-      last = to
+    body,
+    chunks,
+    before,
+    at,
+    end,
+    rest: none,
+    close: () => {
+      if (isOpen) streams--
+      isOpen = false
+      void chunks.return(undefined)
+      // An answer that has come whole gives its connection back.
+      if (body.complete) body.resume()
+      else body.destroy()
     },
-    read: async (into, offset, wanted, position) => {
-      clearTimeout(idle)
-      const bytesRead = Math.max(0, Math.min(wanted, length - position))
-      await fill(into.subarray(offset, offset + bytesRead), position)
-      idle = setTimeout(drop, maxIdle).unref()
-      return { bytesRead }
-    },
-    close: async () => drop(),
+  }
+}
+
+/** Reads a chunk. @returns undefined if the answer broke off or is silent */
+async function next({ body, chunks }: Stream): Promise<Buffer | undefined> {
+  if (!body || !chunks) return undefined
+  const timer = setTimeout(() => body.destroy(new Error('silence')), maxSilence)
+  try {
+    const { done, value } = await chunks.next()
+    return done ? undefined : value
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(timer)
   }
 }
 
 const none = Buffer.alloc(0)
-
-/** An object as it was sent: its size, and the CRC-32 of each part. All parts but the last have the same length. */
-export interface Sent {
-  readonly size: number
-  readonly partSize: number
-  readonly sums: readonly number[]
-}
-
-/** Maximum number of parts that are read again after they were sent; of more, the last and some by chance. */
-const maxPartsAgain = 13
-/** Number of those that are read at the same time: far from a bucket, each costs a round trip. */
-const partsAtOnce = 3
-const piece = 256 * 1024
-
-/** Reads an object again that was just written. @throws WrongAnswer if the bucket hasn't kept what was sent */
-export async function requireKept(
-  client: BucketClient,
-  key: string,
-  { size, partSize, sums }: Sent,
-): Promise<void> {
-  const isAll = sums.length <= maxPartsAgain
-  const parts = (isAll ? [...sums.keys()] : partsByChance(sums.length)).values()
-  async function readOn(): Promise<void> {
-    const buffer = Buffer.allocUnsafe(Math.min(piece, size))
-    let file: Opened | undefined
-    try {
-      for (const part of parts) {
-        const [start, end] = [part * partSize, Math.min(size, (part + 1) * partSize)]
-        const last = isAll ? size - 1 : end - 1
-        file?.expect(last)
-        file ??= await openObject(client, key, { start, end: last }, size)
-        if (!file) throw new WrongAnswer(`${key}: it is not there after it was written`)
-        let sum = 0
-        for (let at = start; at < end; ) {
-          const { bytesRead } = await file.read(buffer, 0, Math.min(piece, end - at), at)
-          sum = crc32(buffer.subarray(0, bytesRead), sum)
-          at += bytesRead
-        }
-        if (sum !== sums[part])
-          throw new WrongAnswer(`${key}: the bucket has kept other bytes than were sent`)
-      }
-    } finally {
-      await file?.close()
-    }
-  }
-  await Promise.all(Array.from({ length: isAll ? 1 : partsAtOnce }, readOn))
-}
-
-export const sentAtOnce = (bytes: Uint8Array): Sent => ({
-  ...{ size: bytes.length, partSize: bytes.length, sums: [crc32(bytes)] },
-})
-
-/** Writes an object and reads it again. */
-export async function putAndCheck(client: BucketClient, key: string, bytes: Uint8Array): Promise<void> {
-  await client.put(key, bytes)
-  await requireKept(client, key, sentAtOnce(bytes))
-}
-
-/** True if the bucket has what was sent, as far as that is read again. */
-export const isKept = (client: BucketClient, key: string, sent: Sent): Promise<boolean> =>
-  requireKept(client, key, sent).then(
-    () => true,
-    error => {
-      if (error instanceof WrongAnswer) return false
-      throw error
-    },
-  )
-
-/** True if an object was read whole, and is not the content. */
-export async function isWrong(client: BucketClient, key: string, content: Content): Promise<boolean> {
-  const found = await examine({ open: () => openObject(client, key) }, content).catch(() => undefined)
-  return found?.reason !== undefined
-}
-
-/** @returns the first part, the last, and others, in their order */
-const partsByChance = (count: number): readonly number[] => {
-  const parts = new Set([0, count - 1])
-  while (parts.size < maxPartsAgain) parts.add(randomInt(count))
-  return [...parts].sort((one, other) => one - other)
-}
 
 const freed = new WeakSet<Socket>()
 

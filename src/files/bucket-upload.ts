@@ -5,8 +5,15 @@ import { type Client, createFairQueue, nobody, Overloaded } from '../lib/fair-qu
 import { countPassed } from '../lib/memory.ts'
 import type { Content } from '../model/items.ts'
 import type { BucketClient } from './bucket-client.ts'
-import { PartedUpload, PartMemory } from './bucket-parts.ts'
-import { isKept, isWrong, requireKept, type Sent, sentAtOnce } from './bucket-read.ts'
+import {
+  isKept,
+  isWrong,
+  PartedUpload,
+  PartMemory,
+  requireKept,
+  type Sent,
+  sentAtOnce,
+} from './bucket-parts.ts'
 import type { FilesStore } from './files.ts'
 
 /** Bytes that an upload holds before it waits for memory for parts, which slow clients would keep from others. */
