@@ -118,7 +118,7 @@ type Register<A extends Access> = <R extends RouteGenericInterface = RouteGeneri
 ) => unknown
 
 /** The ways to register a route. One that doesn't state its access doesn't compile. */
-interface Routes {
+export interface Routes {
   readonly get: Register<ReadAccess>
   readonly head: Register<ReadAccess>
   readonly options: Register<ReadAccess>

@@ -3,7 +3,7 @@ import type { SpecialGroupConfig } from '../../config/config.ts'
 import { type Body, changes, jsonOf, patchOf, reads, urisOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn, routesOf } from '../../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../../http/contract.ts'
 import { halPart, readPage, windowOf } from '../../http/hal.ts'
 import { jsonObject } from '../../http/json-body.ts'
 import { patchBody } from '../../http/json-patch.ts'
@@ -48,18 +48,12 @@ interface Parts extends ListedPolicyStore {
 }
 type Route = { Params: { id: string } }
 
+const path = '/authz/resourcepolicies'
+const url = `${path}/:id`
 const members = ['name', 'description', 'policyType', 'action', 'startDate', 'endDate']
 
-/**
- * `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For
- * administrators.
- */
-export function policyRoutes(app: FastifyInstance, parts: Parts): void {
-  const routes = routesOf(app)
-  const { people, addresses, asksAgreement, config, repository } = parts
-  takeUriLists(app)
-  const path = '/authz/resourcepolicies'
-  const url = `${path}/:id`
+/** Functions that the routes of policies share. */
+function policiesIn({ people, addresses, asksAgreement, config, repository }: Parts) {
   const all = `${addresses.api}${path}`
   const store = { repository }
 
@@ -111,6 +105,40 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
     return halPart('resourcepolicies', bodies, total, wanted, `${all}/search/${name}`)
   }
 
+  async function edit(
+    request: FastifyRequest<Route>,
+    change: (policy: Policy, isItem: boolean) => readonly Policy[],
+  ) {
+    const { object } = await found(request.params.id)
+    const id = readPolicyId(request.params.id)?.id
+    const event = eventOf(request.caller, request, { event: 'item.access', outcome: 'success' })
+    await editPolicies(store, object.uuid, event, ({ isItem, policies }) => {
+      if (!policies.some(one => one.id === id))
+        throw new Problem('not-found', 'There is no policy with this id any more.')
+      return policies.flatMap(one => (one.id === id ? change(one, isItem) : [one]))
+    })
+  }
+
+  return { all, store, bodyOfGroup, bodyOfEperson, bodyOfOne, found, page, edit }
+}
+
+type Policies = ReturnType<typeof policiesIn>
+
+/**
+ * `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For
+ * administrators.
+ */
+export function policyRoutes(app: FastifyInstance, parts: Parts): void {
+  takeUriLists(app)
+  const routes = routesOf(app)
+  const policies = policiesIn(parts)
+  searchRoutes(routes, policies, parts)
+  showRoutes(routes, policies, parts)
+  addRoute(routes, policies, parts)
+  changeRoutes(routes, policies, parts)
+}
+
+function searchRoutes(routes: Routes, { store, page }: Policies, { people }: Parts): void {
   routes.get(`${path}/search/resource`, route('listPoliciesOfObject', toAdministrators), async request => {
     const query = request.query as Query
     const uuid = uuidIn(query, 'uuid')
@@ -132,6 +160,10 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
         return page(request, kind, window => policiesOfObject(store, uuid, isWanted, window))
       },
     )
+}
+
+function showRoutes(routes: Routes, policies: Policies, { people, addresses }: Parts): void {
+  const { found, bodyOfOne, bodyOfGroup, bodyOfEperson } = policies
   routes.get<Route>(url, route('showPolicy', toAdministrators), async request => {
     return bodyOfOne((await found(request.params.id)).policy)
   })
@@ -157,7 +189,9 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
       return reply.redirect(`${addresses.api}/core/${object.isItem ? 'items' : 'bitstreams'}/${object.uuid}`)
     },
   )
+}
 
+function addRoute(routes: Routes, { all, store, found, bodyOfOne }: Policies, { people }: Parts): void {
   routes.post(path, route('addPolicy', byAdministrators(jsonOf(bodyLimit))), async (request, reply) => {
     const query = request.query as Query
     const object = uuidIn(query, 'resource')
@@ -182,21 +216,9 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
     const added = await bodyOfOne((await found(id)).policy)
     return reply.code(201).header('location', `${all}/${id}`).send(added)
   })
+}
 
-  async function edit(
-    request: FastifyRequest<Route>,
-    change: (policy: Policy, isItem: boolean) => readonly Policy[],
-  ) {
-    const { object } = await found(request.params.id)
-    const id = readPolicyId(request.params.id)?.id
-    const event = eventOf(request.caller, request, { event: 'item.access', outcome: 'success' })
-    await editPolicies(store, object.uuid, event, ({ isItem, policies }) => {
-      if (!policies.some(one => one.id === id))
-        throw new Problem('not-found', 'There is no policy with this id any more.')
-      return policies.flatMap(one => (one.id === id ? change(one, isItem) : [one]))
-    })
-  }
-
+function changeRoutes(routes: Routes, { edit, found, bodyOfOne }: Policies, { people }: Parts): void {
   routes.patch<Route>(url, route('changePolicy', byAdministrators(patchOf(bodyLimit))), async request => {
     const operations = patchBody(request, patchBounds)
     const values = valuesOf(
