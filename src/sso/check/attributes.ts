@@ -13,20 +13,16 @@ export function* checkNameIds(
 ): Iterable<Found> {
   if (attributes.subject !== 'NameID') return
   const [first] = nameIdFormats
-  if (nameIdFormat === transient)
-    yield error(`nameIdFormat asks for transient NameIDs, which are different at each login: ${another}`)
+  if (nameIdFormat === transient) yield error('name-id-transient')
   else if (first !== undefined && nameIdFormats.every(format => format === transient))
-    yield error(
-      `it offers only transient NameIDs, which are different at each login, and the subject is the NameID: set attributes.subject to an attribute, or let the provider offer persistent NameIDs and fetch its metadata again`,
-    )
+    yield error('name-ids-transient-only')
   else if (nameIdFormat !== undefined && first !== undefined && !nameIdFormats.includes(nameIdFormat))
-    yield warning(`it does not announce the nameIdFormat ${nameIdFormat}, only ${nameIdFormats.join(', ')}`)
+    yield warning('name-id-not-announced', { format: nameIdFormat, announced: nameIdFormats })
   else if (nameIdFormat === undefined && first === transient)
-    yield warning(
-      `it offers several NameID formats, transient first, and the subject is the NameID: set nameIdFormat to ${nameIdFormats.find(format => format !== transient)}`,
-    )
+    yield warning('name-ids-transient-first', {
+      better: nameIdFormats.find(format => format !== transient) ?? '',
+    })
 }
-const another = 'set another one, or attributes.subject to an attribute'
 
 /** @param announced attributes in the metadata (SAML 2.0 Metadata §2.4.3); most providers list none */
 export function* checkAttributes(
@@ -35,10 +31,7 @@ export function* checkAttributes(
 ): Iterable<Found> {
   if (announced.length === 0) return
   const missing = wantedOf(provider).filter(name => name !== 'NameID' && !announced.includes(name))
-  if (missing.length > 0)
-    yield warning(
-      `its metadata announces attributes, but not ${missing.join(', ')}: see what it sends, and set attributes`,
-    )
+  if (missing.length > 0) yield warning('attributes-not-announced', { attributes: missing })
 }
 
 /**
@@ -55,20 +48,16 @@ export function* checkClaims(
     .filter(name => name !== 'sub')
   const missing = wanted.filter(name => !announced.includes(name))
   if (missing.length === 0) return
-  const names = [...new Set(missing)].join(', ')
+  const claims = [...new Set(missing)]
   yield missing.length < wanted.length
-    ? warning(`it does not announce the claims ${names}: they may need a scope, a mapping there, or userInfo`)
-    : ok(`does not announce what it says about people; the configuration takes ${names}`)
+    ? warning('claims-not-announced', { claims })
+    : ok('claims-unknown', { claims })
 }
 
 /** Core §3.1.3.7, 7: the algorithms must use published keys. */
 export const checkAlgorithms = (announced: readonly string[] | undefined): Iterable<Found> =>
   announced?.length && announced.every(one => /^(HS|none)/.test(one))
-    ? [
-        error(
-          `it signs ID tokens only with ${announced.join(', ')}: set RS256 or ES256 for this client there`,
-        ),
-      ]
+    ? [error('algorithms-unusable', { algorithms: announced })]
     : []
 
 /** The names of a provider's attributes that the configuration uses to recognize and admit users. */
@@ -94,13 +83,8 @@ function wantedOf({ attributes, email, create, groups, require }: ProviderConfig
 export async function* checkProxyPath({ loginUrl }: ProxyConfig, start: string): AsyncIterable<Found> {
   const answer = await ask(start)
   const type = answer?.headers.get('content-type') ?? ''
-  if (!answer || answer.status === 502)
-    yield warning(
-      `${start} cannot be reached from this machine, so it is not known whether the proxy guards it`,
-    )
+  if (!answer || answer.status === 502) yield warning('login-path-unknown', { address: start })
   else if (loginUrl === undefined && type.startsWith('application/problem+json'))
-    yield error(
-      `the proxy does not ask for a login at ${start}: it must guard exactly this path, or loginUrl must be set`,
-    )
-  else yield ok(`${start} leads to a login`)
+    yield error('login-path-unguarded', { address: start })
+  else yield ok('login-path-guarded', { address: start })
 }

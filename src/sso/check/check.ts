@@ -27,13 +27,20 @@ type Parts = Pick<Config, 'baseUrl' | 'allowedOrigins'> & {
 
 /** Checks the configuration of single sign-on and asks the providers. Changes nothing. */
 export async function* checkSignOn(parts: Parts): AsyncIterable<Finding> {
-  for (const one of checkSelf(parts)) yield { about: 'carrel', ...one }
+  for (const one of checkSelf(parts)) yield named('carrel', one)
   for (const provider of providersIn(parts.singleSignOn)) {
-    const about = provider.id
-    for (const one of checkAccounts(provider)) yield { about, ...one }
-    for await (const one of checkProvider(provider, parts)) yield { about, ...one }
+    for (const one of checkAccounts(provider)) yield named(provider.id, one)
+    for await (const one of checkProvider(provider, parts)) yield named(provider.id, one)
   }
 }
+
+const named = (about: string, { level, what, code, values }: Found): Finding => ({
+  about,
+  level,
+  what,
+  code,
+  values,
+})
 
 function checkProvider(provider: AnyProvider, parts: Parts): AsyncIterable<Found> | Iterable<Found> {
   switch (provider.kind) {
@@ -51,49 +58,30 @@ function checkProvider(provider: AnyProvider, parts: Parts): AsyncIterable<Found
 function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts): Iterable<Found> {
   const { hostname, protocol } = new URL(baseUrl)
   const isPlain = protocol === 'http:'
-  if (isPlain && !isLoopback(baseUrl))
-    yield warning(
-      `CARREL_BASE_URL is ${baseUrl}: passwords and tokens that are sent over http can be read on the network`,
-    )
-  for (const id of singleSignOn.switchedOff)
-    yield warning(`the provider ${id} is switched off: its scheme is not among methods`)
+  if (isPlain && !isLoopback(baseUrl)) yield warning('sign-on-base-url-plain', { baseUrl })
+  for (const provider of singleSignOn.switchedOff) yield warning('provider-switched-off', { provider })
   // A directory is used without sending browsers anywhere.
   if (singleSignOn.providers.length === 0) return
-  if (allowedOrigins.length === 0)
-    yield warning(
-      'CARREL_ALLOWED_ORIGINS is empty: after a login, browsers can return only to the service itself',
-    )
+  if (allowedOrigins.length === 0) yield warning('sign-on-origins-none')
   for (const origin of allowedOrigins)
     if (isPlain && new URL(origin).hostname !== hostname)
-      yield error(
-        `${origin} is a different site from ${baseUrl}, and over http browsers do not send the login cookies across sites: use https, or the same host name`,
-      )
+      yield error('sign-on-origin-cross-site-plain', { origin, baseUrl })
     else if (!isPlain && origin.startsWith('http:') && !isLoopback(origin))
-      yield warning(
-        `${origin} in CARREL_ALLOWED_ORIGINS is http: tokens that are sent there can be read on the network`,
-      )
-  yield ok(`browsers return to ${singleSignOn.defaultRedirectUrl} by default`)
+      yield warning('sign-on-origin-plain', { origin })
+  yield ok('return-address', { address: singleSignOn.defaultRedirectUrl })
 
   if (!singleSignOn.providers.some(({ kind }) => kind === 'saml')) return
   const { entityId, keys } = singleSignOn.saml
-  yield ok(`SAML entity id ${entityId}, metadata at ${addresses.samlMetadata}`)
-  if (keys === null)
-    yield warning('no saml.privateKey: requests are not signed, and encrypted assertions cannot be read')
+  yield ok('saml-entity-id', { entityId, address: addresses.samlMetadata })
+  if (keys === null) yield warning('saml-key-none')
   else yield* checkCertificate('saml.certificate', keys.certificate)
 }
 
 function* checkAccounts({ create, email, kind, groups }: AnyProvider): Iterable<Found> {
-  if (!create && !email.match)
-    yield warning('neither create nor email.match is on: only epersons who are already linked can log in')
-  if (kind === 'oidc' && email.match && email.verified === 'always')
-    yield warning(
-      'email.match with email.verified "always": anyone who can set an address at the provider can take over the eperson with that address',
-    )
-  if (kind === 'oidc' && create && email.verified === 'claim')
-    yield ok(
-      'creates epersons only if a claim says that their address is verified; some providers never send that claim',
-    )
-  if (groups.length === 0) yield ok('gives no special groups')
+  if (!create && !email.match) yield warning('accounts-linked-only')
+  if (kind === 'oidc' && email.match && email.verified === 'always') yield warning('email-match-unverified')
+  if (kind === 'oidc' && create && email.verified === 'claim') yield ok('email-claim-needed')
+  if (groups.length === 0) yield ok('special-groups-none')
 }
 
 async function* checkProxy(
@@ -101,7 +89,7 @@ async function* checkProxy(
   { addresses, singleSignOn: { defaultRedirectUrl } }: Parts,
 ): AsyncIterable<Found> {
   const { subject } = provider.attributes
-  yield ok(`accepts ${subject} from ${provider.addresses.join(', ')}, with the shared secret`)
+  yield ok('proxy-accepted', { subject, addresses: provider.addresses })
   const start = `${addresses.start(provider.scheme, defaultRedirectUrl)}&provider=${provider.id}`
   yield* checkProxyPath(provider, start)
 }
@@ -113,38 +101,27 @@ async function* checkProxy(
 async function* checkDirectory(config: LdapConfig): AsyncIterable<Found> {
   for (const server of config.servers) {
     if (server.security === 'none' && !isLoopbackName(server.host))
-      yield warning(`${server.host}: passwords are sent unencrypted (allowUnencrypted)`)
+      yield warning('directory-unencrypted', { host: server.host })
     yield await checkServer(server, config)
   }
-  if (config.find.kind === 'search' && config.find.account === null)
-    yield warning('searches anonymously, which many directories do not allow: bindDn names an account')
-  if (config.find.kind === 'name')
-    yield ok(`logs people in as ${config.find.dn}; only a login shows whether there are such entries`)
-  if (config.attributes.subject.toLowerCase() === 'dn')
-    yield warning(
-      'attributes.subject is the DN: it changes when a person is renamed, and the next person of that name gets their eperson',
-    )
-  if (config.email.match)
-    yield warning(
-      'email.match: anyone who can set an address in the directory can take over the eperson with that address, unless they have a password here',
-    )
+  if (config.find.kind === 'search' && config.find.account === null) yield warning('directory-anonymous')
+  if (config.find.kind === 'name') yield ok('directory-name', { dn: config.find.dn })
+  if (config.attributes.subject.toLowerCase() === 'dn') yield warning('directory-subject-dn')
+  if (config.email.match) yield warning('directory-email-match')
 }
 
 async function checkServer(server: LdapServer, config: LdapConfig): Promise<Found> {
   const { host, port, security } = server
-  const name = `${host}:${port} (${names[security]})`
+  const named = { server: `${host}:${port} (${names[security]})` }
   try {
     const entry = await converse(server, config, connection =>
       findIn(connection, config, `carrel-sso-check-${randomUUID()}`),
     )
-    return config.find.kind === 'search' && entry !== undefined
-      ? error(
-          `${name}: the search finds a person by a name that is not theirs; is {user} in the filter where it counts?`,
-        )
-      : ok(config.find.kind === 'search' ? `${name}: a search works` : `${name}: can be reached`)
+    if (config.find.kind === 'name') return ok('directory-reached', named)
+    return entry === undefined ? ok('directory-searched', named) : error('directory-filter-wide', named)
   } catch (cause) {
     if (!(cause instanceof ServerFault)) throw cause
-    return error(`${name}: ${cause.message}`)
+    return error('directory-refused', { ...named, reason: cause.message })
   }
 }
 

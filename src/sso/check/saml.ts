@@ -17,11 +17,10 @@ export async function* checkSaml(provider: SamlConfig, parts: Parts): AsyncItera
   yield* checkTrust(provider)
   try {
     if (federation === undefined) yield* checkIdp(provider, (await inspectIdp(provider)).metadata, parts)
-    else if (metadata.from === 'query')
-      yield ok(`stands for the identity providers that ${place} knows; none was asked for`)
+    else if (metadata.from === 'query') yield ok('metadata-by-query', { place })
     else yield* checkFederation(provider)
   } catch (cause) {
-    yield error(`the metadata ${place}: ${reasonOf(cause)}`)
+    yield error('metadata-unreadable', { place, reason: reasonOf(cause) })
   }
 }
 
@@ -31,41 +30,33 @@ function* checkTrust({ metadata: { certificates, from }, federation }: SamlConfi
   // than its certificate is valid.
   for (const certificate of certificates)
     for (const found of checkCertificate('metadataCertificate', certificate))
-      yield found.level === 'error' ? warning(found.what) : found
-  if (certificates.length > 0) yield ok('the signature of its metadata is checked')
-  else if (from !== 'file' || federation !== undefined)
-    yield warning(
-      'no metadataCertificate: the signature of its metadata is not checked, so the server that it comes from decides who logs in',
-    )
+      yield found.level === 'error' ? { ...found, level: 'warning' } : found
+  if (certificates.length > 0) yield ok('metadata-signed')
+  else if (from !== 'file' || federation !== undefined) yield warning('metadata-not-checked')
 }
 
 async function* checkFederation(provider: SamlConfig): AsyncIterable<Found> {
   const { idps, twice, unusable, validUntil, names } = await inspectMetadata(provider)
-  if (names.length === 0) yield error('its metadata describes no SAML 2.0 identity provider')
-  else if (idps.size === 0) yield error('its rules let in none of the identity providers in its metadata')
-  else yield ok(`lets in ${idps.size} identity providers`)
+  if (names.length === 0) yield error('federation-empty')
+  else if (idps.size === 0) yield error('federation-none-admitted')
+  else yield ok('federation-admitted', { providers: idps.size })
   yield* checkEnd(validUntil)
-  if (provider.metadata.certificates.length > 0 && validUntil === null)
-    yield warning('its metadata has no validUntil: an old copy of it would be accepted for ever')
-  if (twice.size > 0)
-    yield warning(
-      `${twice.size} identity providers come twice and may not log anybody in, such as ${shown(twice)}`,
-    )
+  if (provider.metadata.certificates.length > 0 && validUntil === null) yield warning('metadata-without-end')
+  if (twice.size > 0) yield warning('federation-twice', { providers: twice.size, such: shown(twice) })
   if (unusable.size > 0)
-    yield warning(`${unusable.size} identity providers cannot be used, such as ${shown(unusable.keys())}`)
+    yield warning('federation-unusable', { providers: unusable.size, such: shown(unusable.keys()) })
   let unscoped = 0
   for (const { metadata } of idps.values()) if (metadata.scopes.length === 0) unscoped++
-  if (unscoped > 0)
-    yield ok(`${unscoped} of them have no scope: their scoped attributes and e-mail addresses are ignored`)
+  if (unscoped > 0) yield ok('federation-unscoped', { providers: unscoped })
 }
 
-const shown = (names: Iterable<string>): string => [...names].slice(0, 3).join(', ')
+const shown = (names: Iterable<string>): readonly string[] => [...names].slice(0, 3)
 
 function* checkEnd(validUntil: number | null): Iterable<Found> {
   if (validUntil !== null && validUntil < Date.now())
-    yield error(`the metadata expired on ${dateOf(validUntil)}: fetch it again`)
+    yield error('metadata-expired', { date: dateOf(validUntil) })
   else if (validUntil !== null && validUntil < Date.now() + 7 * day)
-    yield warning(`the metadata expires on ${dateOf(validUntil)}`)
+    yield warning('metadata-expires', { date: dateOf(validUntil) })
 }
 
 async function* checkIdp(
@@ -73,24 +64,18 @@ async function* checkIdp(
   idp: IdpMetadata,
   { singleSignOn, baseUrl }: Parts,
 ): AsyncIterable<Found> {
-  yield ok(`entity id ${idp.entityId}${idp.displayName === null ? '' : ` (${idp.displayName})`}`)
-  if (idp.entityId === singleSignOn.saml.entityId)
-    yield error(
-      'its entity id is the same as saml.entityId: the metadata is Carrel’s own, not the provider’s',
-    )
+  yield ok('entity-id', { entityId: idp.entityId, name: idp.displayName })
+  if (idp.entityId === singleSignOn.saml.entityId) yield error('entity-id-own')
   yield* checkEnd(idp.validUntil)
   for (const certificate of idp.certificates) yield* checkCertificate('its certificate', certificate)
-  if (idp.wantsSignedRequests && singleSignOn.saml.keys === null)
-    yield error('it requires signed requests, and saml.privateKey is not set')
+  if (idp.wantsSignedRequests && singleSignOn.saml.keys === null) yield error('signed-requests-required')
   yield* checkNameIds(provider, idp)
   yield* checkAttributes(provider, idp)
-  yield ok(idp.logout === null ? 'has no single logout by redirect' : 'has single logout')
+  yield ok(idp.logout === null ? 'single-logout-none' : 'single-logout')
   if (baseUrl.startsWith('http:') && new URL(idp.signInUrl).hostname !== new URL(baseUrl).hostname)
-    yield error(
-      `over http browsers do not send the login cookie when ${new URL(idp.signInUrl).hostname}, a different site, posts its response: set CARREL_BASE_URL to https://…`,
-    )
+    yield error('response-cross-site-plain', { host: new URL(idp.signInUrl).hostname })
   if (idp.signInUrl.startsWith('http:') && !isLoopback(idp.signInUrl))
-    yield warning(`its address ${idp.signInUrl} is http`)
+    yield warning('address-plain', { address: idp.signInUrl })
   yield* checkClock(idp.signInUrl, singleSignOn.saml.clockSkew)
 }
 

@@ -9,15 +9,16 @@ const patience = 5_000
 export async function* checkClock(url: string, tolerance: number): AsyncIterable<Found> {
   const answer = await ask(url)
   if (!answer) {
-    yield warning(`${url} cannot be reached from this machine; browsers must be able to reach it`)
+    yield warning('address-unreachable', { address: url })
     return
   }
   const theirs = Date.parse(answer.headers.get('date') ?? '')
   const seconds = Math.round((Date.now() - theirs) / 1000)
   if (Math.abs(seconds) > tolerance)
-    yield error(
-      `the clock here is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the provider’s; ${tolerance} s are allowed: use NTP on both sides`,
-    )
+    yield error(seconds > 0 ? 'clock-ahead' : 'clock-behind', {
+      seconds: Math.abs(seconds),
+      allowedSeconds: tolerance,
+    })
 }
 
 /** @returns undefined if there is no response in time */
@@ -31,15 +32,16 @@ export async function ask(url: string): Promise<Response | undefined> {
 
 const day = 24 * 3_600_000
 
-export function* checkCertificate(name: string, pem: string): Iterable<Found> {
-  const certificate = new X509Certificate(pem)
-  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
-  const bits = certificate.publicKey.asymmetricKeyDetails?.modulusLength
-  if (to < Date.now()) yield error(`${name} expired on ${dateOf(to)}`)
-  else if (from > Date.now()) yield error(`${name} is valid only from ${dateOf(from)}`)
-  else if (to < Date.now() + 30 * day) yield warning(`${name} expires on ${dateOf(to)}`)
-  else yield ok(`${name} is valid until ${dateOf(to)}`)
-  if (bits !== undefined && bits < 2048) yield warning(`${name} has a key of only ${bits} bits`)
+export function* checkCertificate(certificate: string, pem: string): Iterable<Found> {
+  const { validFrom, validTo, publicKey } = new X509Certificate(pem)
+  const [from, to] = [Date.parse(validFrom), Date.parse(validTo)]
+  const bits = publicKey.asymmetricKeyDetails?.modulusLength
+  const dated = { certificate, date: dateOf(to) }
+  if (to < Date.now()) yield error('certificate-expired', dated)
+  else if (from > Date.now()) yield error('certificate-early', { certificate, date: dateOf(from) })
+  else if (to < Date.now() + 30 * day) yield warning('certificate-expires', dated)
+  else yield ok('certificate-valid', dated)
+  if (bits !== undefined && bits < 2048) yield warning('certificate-weak', { certificate, bits })
 }
 
 export const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
