@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { type Finding, levels } from '../lib/findings.ts'
 import { quantity } from '../lib/quantities.ts'
 import { examine, readSettings } from './doctor/examine.ts'
-import { type Finding, isTrouble, levels } from './doctor/finding.ts'
+import { isTrouble } from './doctor/finding.ts'
 import { examined } from './inspect-store.ts'
 import { printable, sayList } from './output.ts'
 

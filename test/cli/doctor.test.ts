@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Finding } from '../../src/cli/doctor/finding.ts'
+import type { Finding } from '../../src/lib/findings.ts'
 import { openDatabase } from '../../src/storage/sqlite/driver.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { withSingleSignOn } from '../support/providers/openid-flow.ts'

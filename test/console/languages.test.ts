@@ -3,10 +3,14 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { findings, saidIn } from '../../console/src/i18n/finding-words.ts'
 import * as terms from '../../console/src/i18n/terms.ts'
+import { words as ofDoctor } from '../../src/cli/doctor/words.ts'
 import { problems } from '../../src/http/problems.ts'
+import { type Finding, findingsIn } from '../../src/lib/findings.ts'
 import { eventNames } from '../../src/model/audit-events.ts'
 import { builtInEntities } from '../../src/model/built-in-entities.ts'
+import { words as ofSignOn } from '../../src/sso/check/findings.ts'
 import { repository } from '../support/service/process.ts'
 
 type Texts = Readonly<Record<string, string | Readonly<Record<string, string>>>>
@@ -72,6 +76,40 @@ test('CO4 each term of the API has words in every language, which the other text
       for (const [key, text] of Object.entries(language[part]))
         for (const one of Object.values(forms(text)))
           assert.doesNotMatch(one.replace(/Entity.ID/i, ''), jargon, `${code} ${key}`)
+})
+
+/** Codes of findings that the console shows in English, because no other language has words for them yet. */
+const inEnglish = new Set([
+  ...['bucket-right', 'bucket-wrong', 'bucket-lacks', 'bucket-unavailable', 'metadata-old'],
+  ...Object.keys(ofSignOn),
+])
+
+test('CO4 each finding of the doctor has a code of its own, and words in every language or on the list', t => {
+  const codes = [...Object.keys(ofDoctor), ...Object.keys(ofSignOn)]
+  assert.deepEqual(codes, [...new Set(codes)])
+  for (const [code, words] of Object.entries(findings)) {
+    const missing = codes.filter(one => !Object.hasOwn(words, one))
+    t.diagnostic(`findings without words in ${code}: ${missing.join(', ')}`)
+    assert.deepEqual(missing.toSorted(), [...inEnglish].toSorted(), code)
+  }
+  assert.deepEqual(['en', ...Object.keys(findings)].toSorted(), [...languages.keys()])
+})
+
+test('CO4 a finding is said with its values, and without advice where the service has none', () => {
+  const found = findingsIn(ofDoctor)('load')
+  const said = (finding: Finding) => saidIn('de', finding)
+  assert.deepEqual(said(found.ok('load-right', { processors: 1 })), {
+    what: 'Threads, Schlangen und Zwischenspeicher passen zu einem Prozessor',
+    advice: null,
+  })
+  assert.equal(
+    said(found.ok('sessions-end', { seconds: 5_400 }))?.what,
+    '90 Minuten nach der Anmeldung endet eine Sitzung',
+  )
+  assert.match(said(found.ok('backup-age', { days: 8 }))?.what ?? '', /vor 8 Tagen$/)
+  assert.equal(said(found.ok('backup-age', { days: 8 }))?.advice, null)
+  assert.match(said(found.warning('backup-age', { days: 8 }))?.advice ?? '', /^Machen Sie jetzt eine/)
+  assert.equal(said({ ...found.ok('schema-current'), code: 'of-a-newer-service' }), undefined)
 })
 
 test('CO7 nobody but administrators loads the texts of their pages', () => {

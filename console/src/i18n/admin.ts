@@ -2,7 +2,6 @@ import { effect, signal } from '@preact/signals'
 import type { Administration, AdminKey } from './dictionary.ts'
 import { language, say, type Values, wordsFor } from './i18n.ts'
 import { adminTextsOf } from './languages.ts'
-import { sentenceIn } from './sentences.ts'
 import type { administration } from './terms.ts'
 
 export type { AdminKey }
@@ -46,7 +45,3 @@ const [terms] = Object.values(
 /** Returns the words for a term of the API, or the term itself if there are none. */
 export const aOf = (kind: keyof typeof administration, term: string): string =>
   terms ? wordsFor(terms[kind], term) : term
-
-/** Returns a sentence of `carrel doctor` in the current language; undefined if it is known in English only. */
-export const findingOf = (text: string): string | undefined =>
-  terms && sentenceIn(text, terms.finding, language.value)

@@ -642,6 +642,8 @@ export interface Schemas {
     readonly about: string
     readonly what: string
     readonly advice?: (string | null)
+    readonly code: string
+    readonly values: { readonly [name: string]: (string | number | null | readonly (string)[]) }
   }
   readonly Group: {
     readonly id: string

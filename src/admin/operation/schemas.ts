@@ -19,6 +19,10 @@ const Finding = named('Finding', {
   about: text,
   what: text,
   advice: Type.Optional(orNull(text)),
+  code: Type.String({ description: 'The kind of finding, for programs; it is stable.' }),
+  values: Type.Record(text, Type.Union([text, Type.Number(), Type.Null(), Type.Array(text)]), {
+    description: 'What the words say, by name; the name of a quantity ends with its unit.',
+  }),
 })
 export const Report = named('Report', { counts: Type.Record(text, count), findings: Type.Array(Finding) })
 

@@ -4,11 +4,12 @@ import { ConfigError } from '../../config/file.ts'
 import { type Environment, readValues } from '../../config/values.ts'
 import { addressesOf } from '../../http/addresses.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
+import type { Finding } from '../../lib/findings.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { signOnAddresses } from '../../sso/addresses.ts'
 import type { StoreFacts } from '../../storage/inspection.ts'
 import { checkDatabase } from './database.ts'
-import { ago, type Check, day, type Facts, type Finding, findingsAbout } from './finding.ts'
+import { type Check, day, daysOf, type Facts, findingsAbout } from './finding.ts'
 import { isWritableByAll, lookAtFolders, statusOf } from './folder-facts.ts'
 import {
   checkBucket,
@@ -67,10 +68,7 @@ const memory = (): number => Math.min(totalmem(), process.constrainedMemory() ||
 function unreadable(error: unknown, place: string): Finding {
   const reason = error instanceof StoreUnavailable ? error.message : systemReason(error)
   if (reason === undefined) throw error
-  return findingsAbout('store').error(
-    `the store in ${place} can't be read: ${reason}`,
-    'see whether the settings name the right one, and run the command as the user of the service',
-  )
+  return findingsAbout('store').error('store-unreadable', { place, reason })
 }
 
 /**
@@ -114,16 +112,13 @@ async function* checkSignOn(config: Config, now: number): AsyncIterable<Finding>
   // Loaded only here: the protocol libraries take longer to load than most commands to run.
   const { checkSignOn: check } = await import('../../sso/check/check.ts')
   const addresses = signOnAddresses(addressesOf(config))
-  for await (const { level, about, what } of check({ ...config, singleSignOn, addresses }))
-    yield { level, about: `sso ${about}`, what, advice: level === 'ok' ? null : seeGuide }
+  for await (const { level, about, what, code, values } of check({ ...config, singleSignOn, addresses }))
+    yield { level, about: `sso ${about}`, what, advice: level === 'ok' ? null : seeGuide, code, values }
   for (const provider of singleSignOn.providers) {
     const place = provider.kind === 'saml' ? provider.metadata : undefined
     const modified = place?.from === 'file' ? statusOf(place.path)?.mtimeMs : undefined
     if (modified !== undefined && now - modified > oldMetadata)
-      yield findingsAbout(`sso ${provider.id}`).note(
-        `its metadata was fetched ${ago(now - modified)}`,
-        'fetch it again, regularly: a new certificate of the provider is announced there',
-      )
+      yield findingsAbout(`sso ${provider.id}`).note('metadata-old', { days: daysOf(now - modified) })
   }
 }
 
@@ -145,4 +140,4 @@ export function readSettings(env: Environment): Config | readonly Finding[] {
 }
 
 const asFinding = ({ message }: ConfigError): Finding =>
-  findingsAbout('settings').error(message, 'correct it: Carrel does not start like this')
+  findingsAbout('settings').error('settings-wrong', { reason: message })

@@ -1,5 +1,7 @@
 import type { JSX } from 'preact'
-import { a, aOf, findingOf } from '../../i18n/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
+import { saidIn } from '../../i18n/finding-words.ts'
+import { language } from '../../i18n/i18n.ts'
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import type { Finding, Report } from './system.ts'
@@ -36,32 +38,36 @@ export function Findings({ report: { findings } }: { readonly report: Report }):
   )
 }
 
-/** A sentence of the service in the language of the page, or in English where there is no other. */
-function Sentence({ of: text }: { readonly of: string }): JSX.Element {
-  const said = findingOf(text)
-  return said === undefined ? <bdi lang="en">{text}</bdi> : <bdi>{said}</bdi>
-}
-
 const List = ({ findings }: { readonly findings: readonly Finding[] }): JSX.Element | null =>
   findings.length === 0 ? null : (
     <ul class="finding-list">
-      {findings.map(({ level, about, what, advice }) => (
-        <li key={`${about} ${what}`} class={level}>
-          <Icon of={icons[level]} />
-          <div>
-            <p>
-              <strong>
-                <bdi>{aOf('check', about)}</bdi>
-              </strong>{' '}
-              <Sentence of={what} />
-            </p>
-            {advice && (
-              <p class="soft">
-                <Sentence of={advice} />
-              </p>
-            )}
-          </div>
-        </li>
+      {findings.map(finding => (
+        <Row key={`${finding.about} ${finding.what}`} of={finding} />
       ))}
     </ul>
   )
+
+/** A finding in the language of the page, or in the service's English where there are no words for it. */
+function Row({ of: finding }: { readonly of: Finding }): JSX.Element {
+  const said = saidIn(language.value, finding)
+  const { what, advice } = said ?? finding
+  const spoken = said ? undefined : 'en'
+  return (
+    <li class={finding.level}>
+      <Icon of={icons[finding.level]} />
+      <div>
+        <p>
+          <strong>
+            <bdi>{aOf('check', finding.about)}</bdi>
+          </strong>{' '}
+          <bdi lang={spoken}>{what}</bdi>
+        </p>
+        {advice && (
+          <p class="soft">
+            <bdi lang={spoken}>{advice}</bdi>
+          </p>
+        )}
+      </div>
+    </li>
+  )
+}
