@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { SquareTerminal } from '../icons.ts'
 import type { Requested } from '../pages/request/texts.ts'
-import { Icon } from './Icon.tsx'
+import { Button } from './controls.tsx'
 import { useWork } from './load.ts'
 
 interface Shown {
@@ -21,10 +21,7 @@ export function AsRequest({ requested }: { readonly requested: () => Requested }
   })
   return (
     <>
-      <button type="button" class="button" onClick={run}>
-        <Icon of={SquareTerminal} />
-        {t('request')}
-      </button>
+      <Button icon={SquareTerminal} label={t('request')} onClick={run} />
       {shown && <shown.Part requested={shown.requested} onClose={() => setShown(undefined)} />}
     </>
   )

@@ -1,10 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { t } from '../i18n/i18n.ts'
-import { Dialog } from './Dialog.tsx'
+import { Input } from './controls.tsx'
 import { Field } from './Field.tsx'
+import { FormDialog } from './forms.tsx'
 import { useWork } from './load.ts'
-import { ProblemNotice } from './states.tsx'
 
 interface Parts {
   readonly title: string
@@ -31,38 +30,21 @@ export function Confirm(parts: Parts): JSX.Element {
   })
   const isReady = !typed || word === typed.word
   return (
-    <Dialog
+    <FormDialog
       title={title}
-      onClose={() => onClose(false)}
+      act={act}
+      tone={tone}
+      work={doing}
       onSubmit={() => isReady && doing.run()}
-      footer={
-        <>
-          <button type="button" class="button" onClick={() => onClose(false)}>
-            {t('cancel')}
-          </button>
-          <button
-            type="submit"
-            class={`button ${tone}`}
-            aria-busy={doing.busy}
-            {...(isReady ? {} : { 'aria-disabled': true })}
-          >
-            {act}
-          </button>
-        </>
-      }
+      isOff={isReady ? undefined : true}
+      onClose={() => onClose(false)}
     >
       <div class="stack">{children}</div>
       {typed && (
         <Field label={typed.label}>
-          <input
-            autoComplete="off"
-            spellcheck={false}
-            value={word}
-            onInput={event => setWord(event.currentTarget.value)}
-          />
+          <Input autoComplete="off" spellcheck={false} value={word} onText={setWord} />
         </Field>
       )}
-      <ProblemNotice problem={doing.problem} />
-    </Dialog>
+    </FormDialog>
   )
 }

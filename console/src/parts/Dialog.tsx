@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { X } from '../icons.ts'
-import { Icon } from './Icon.tsx'
+import { Button, Form } from './controls.tsx'
 import './dialog.css'
 
 interface Parts {
@@ -34,9 +34,7 @@ export function Dialog({ title, onClose, wide, children, footer, onSubmit }: Par
     <>
       <header>
         <h2 id={id}>{title}</h2>
-        <button type="button" class="button quiet icon" aria-label={t('close')} onClick={onClose}>
-          <Icon of={X} />
-        </button>
+        <Button look="icon" icon={X} aria-label={t('close')} onClick={onClose} />
       </header>
       {children}
       {footer && <footer>{footer}</footer>}
@@ -55,15 +53,9 @@ export function Dialog({ title, onClose, wide, children, footer, onSubmit }: Par
       onClick={event => event.target === dialog.current && onClose()}
     >
       {onSubmit ? (
-        <form
-          class="inside"
-          onSubmit={event => {
-            event.preventDefault()
-            onSubmit()
-          }}
-        >
+        <Form class="inside" onSubmit={onSubmit}>
           {inside}
-        </form>
+        </Form>
       ) : (
         <div class="inside">{inside}</div>
       )}

@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks'
 import { service } from '../api.ts'
 import { formatBytes, t } from '../i18n/i18n.ts'
 import { ChevronDown, Download } from '../icons.ts'
+import { Button } from './controls.tsx'
 import { Dialog } from './Dialog.tsx'
 import { Icon } from './Icon.tsx'
-import { Menu } from './Menu.tsx'
+import { Menu, MenuEntries } from './Menu.tsx'
 import { collect, save } from './save.ts'
 import { ProblemNotice } from './states.tsx'
 import { toast } from './toast.tsx'
@@ -35,15 +36,8 @@ interface Choice {
   readonly asked: (signal: AbortSignal) => Asked | Promise<Asked>
 }
 
-/** A menu that downloads all records of a query as a file. */
-export function DownloadMenu({
-  name,
-  choices,
-}: {
-  /** The name of the file without its extension. */
-  readonly name: string
-  readonly choices: readonly Choice[]
-}): JSX.Element {
+/** Loads answers as files, one at a time. */
+function useDownload(name: string) {
   const [running, setRunning] = useState<Running>()
   const start = async (asked: Choice['asked'], extension: string, type: string) => {
     const controller = new AbortController()
@@ -70,6 +64,19 @@ export function DownloadMenu({
       if (!signal.aborted) setRunning({ name: file, bytes: 0, problem, stop })
     }
   }
+  return { running, start }
+}
+
+/** A menu that downloads all records of a query as a file. */
+export function DownloadMenu({
+  name,
+  choices,
+}: {
+  /** The name of the file without its extension. */
+  readonly name: string
+  readonly choices: readonly Choice[]
+}): JSX.Element {
+  const { running, start } = useDownload(name)
   return (
     <>
       <Menu
@@ -88,19 +95,13 @@ export function DownloadMenu({
               // biome-ignore lint/a11y/useSemanticElements: a fieldset's legend can't stand in a line
               <div key={label} role="group" aria-label={label ?? t('download.all')}>
                 {label && <p class="menu-title">{label}</p>}
-                {formats.map(([extension, format, type]) => (
-                  <button
-                    key={extension}
-                    type="button"
-                    class="menu-item"
-                    onClick={() => {
-                      close()
-                      start(asked, extension, type).catch(() => {})
-                    }}
-                  >
-                    {format}
-                  </button>
-                ))}
+                <MenuEntries
+                  close={close}
+                  of={formats.map(([extension, format, type]) => [
+                    format,
+                    () => start(asked, extension, type).catch(() => {}),
+                  ])}
+                />
               </div>
             ))}
           </>
@@ -110,11 +111,7 @@ export function DownloadMenu({
         <Dialog
           title={t('download.running', { name: running.name })}
           onClose={running.stop}
-          footer={
-            <button type="button" class="button" onClick={running.stop}>
-              {t('cancel')}
-            </button>
-          }
+          footer={<Button label={t('cancel')} onClick={running.stop} />}
         >
           {running.problem ? (
             <ProblemNotice problem={running.problem} />

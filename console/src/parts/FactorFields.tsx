@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { CarrelProblem } from '../api.ts'
 import { formatDuration, t } from '../i18n/i18n.ts'
+import { Button } from './controls.tsx'
 import { Field } from './Field.tsx'
 import { Notice, ProblemNotice } from './states.tsx'
 
@@ -63,17 +64,15 @@ export function useFactor(kinds: readonly Asked[], passkey: () => Promise<Passke
           {kinds
             .filter((one): one is FactorName => one !== kind && one !== 'password')
             .map(one => (
-              <button
+              <Button
+                look="link"
                 key={one}
-                type="button"
-                class="link-button"
+                label={t(`factor.use.${one}`)}
                 onClick={() => {
                   setChosen(one)
                   setText('')
                 }}
-              >
-                {t(`factor.use.${one}`)}
-              </button>
+              />
             ))}
         </p>
       )}

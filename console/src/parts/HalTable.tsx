@@ -4,7 +4,7 @@ import { query, setQuery } from '../router.ts'
 import { who } from '../session.ts'
 import { useLoad } from './load.ts'
 import { Pager } from './Pager.tsx'
-import { Loading, ProblemView, Progress } from './states.tsx'
+import { Pending, Progress } from './states.tsx'
 import { type Column, Table } from './Table.tsx'
 
 interface Parts<Row> {
@@ -32,8 +32,7 @@ export function HalTable<Row>(parts: Parts<Row>): JSX.Element {
     signal => service.value.list<Row>(path, { query: parameters }).page(page - 1, size, signal),
     [path, JSON.stringify(parameters), page, size, version, who.value],
   )
-  if (problem) return <ProblemView problem={problem} retry={reload} />
-  if (!value) return <Loading />
+  if (problem || !value) return <Pending problem={problem} retry={reload} />
   if (value.total === 0) return empty
   return (
     <div class={loading ? 'stale' : ''} aria-busy={loading}>

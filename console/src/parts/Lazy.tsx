@@ -2,7 +2,7 @@ import type { ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { RotateCw } from '../icons.ts'
-import { Icon } from './Icon.tsx'
+import { Button } from './controls.tsx'
 import { Loading, Offline, State } from './states.tsx'
 
 /** Loads a page or a part when it is shown for the first time. */
@@ -51,10 +51,7 @@ export function Lazy<Properties extends object>({
   if (!navigator.onLine) return <Offline retry={reload} />
   return (
     <State icon={RotateCw} tone="warn" title={t('reload')} help={t('reload.help')}>
-      <button type="button" class="button primary" onClick={reload}>
-        <Icon of={RotateCw} />
-        {t('reload.do')}
-      </button>
+      <Button look="primary" icon={RotateCw} label={t('reload.do')} onClick={reload} />
     </State>
   )
 }

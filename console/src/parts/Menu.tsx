@@ -1,5 +1,7 @@
+import type { IconNode } from 'lucide'
 import type { ComponentChildren, JSX } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import './dialog.css'
 
 interface Parts {
@@ -82,6 +84,30 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
     </div>
   )
 }
+
+/** The entries of a menu, which close it. @param close comes from the menu */
+export const MenuEntries = ({
+  of,
+  close,
+}: {
+  readonly of: readonly (readonly [label: string, act: () => unknown, icon?: IconNode])[]
+  readonly close: () => void
+}): JSX.Element => (
+  <>
+    {of.map(([label, act, icon]) => (
+      <Button
+        look="menu"
+        key={label}
+        label={label}
+        {...(icon && { icon })}
+        onClick={() => {
+          close()
+          act()
+        }}
+      />
+    ))}
+  </>
+)
 
 /** Minimum distance in px between a panel and the edge of the window. */
 const edge = 8

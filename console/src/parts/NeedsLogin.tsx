@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { t } from '../i18n/i18n.ts'
 import { Lock } from '../icons.ts'
 import { type Eperson, who } from '../session.ts'
+import { LinkButton } from './controls.tsx'
 import { loginHref, NotYetKnown, State } from './states.tsx'
 
 /** Shows its content to an eperson who is logged in, and a login form to others. */
@@ -15,9 +16,7 @@ export function NeedsLogin({
   if (now.kind === 'eperson') return <>{children(now.eperson)}</>
   return (
     <State icon={Lock} title={t('forbidden')} help={t('forbidden.login')}>
-      <a class="button primary" href={loginHref()}>
-        {t('login')}
-      </a>
+      <LinkButton look="primary" label={t('login')} href={loginHref()} />
     </State>
   )
 }

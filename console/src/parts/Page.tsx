@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { visits } from '../router.ts'
 import { repositoryName } from '../settings.ts'
+import { Pending } from './states.tsx'
 import './page.css'
 
 interface Parts {
@@ -72,3 +73,39 @@ export function Page({
     </article>
   )
 }
+
+/** The parameters of a page's address. */
+export interface At<Name extends string> {
+  readonly parameters: { readonly [N in Name]?: string }
+}
+
+/** A page until its content is there, or if it can't be had. */
+export const LoadingPage = ({
+  problem,
+  retry,
+  ...parts
+}: Pick<Parts, 'title' | 'crumbs'> & {
+  readonly problem: unknown
+  readonly retry: () => void
+}): JSX.Element => (
+  <Page {...parts}>
+    <Pending problem={problem} retry={retry} />
+  </Page>
+)
+
+/** A part of a page. */
+export const Section = ({
+  title,
+  help,
+  children,
+}: {
+  readonly title: ComponentChildren
+  readonly help?: string
+  readonly children?: ComponentChildren
+}): JSX.Element => (
+  <section class="section">
+    <h2>{title}</h2>
+    {help !== undefined && <p class="soft">{help}</p>}
+    {children}
+  </section>
+)

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { formatNumber, t } from '../i18n/i18n.ts'
 import { ChevronLeft, ChevronRight, ChevronsLeft, ChevronsRight } from '../icons.ts'
-import { Icon } from './Icon.tsx'
+import { Form, IconButton, Input, Select } from './controls.tsx'
 import { useTyped } from './typed.ts'
 import './table.css'
 
@@ -27,16 +27,7 @@ export function Pager({ page, size, total, onPage, sizes = [25, 50, 100, 500], o
   const from = Math.min(total, (page - 1) * size + 1)
   const to = Math.min(total, page * size)
   const step = (icon: typeof ChevronLeft, label: string, target: number, can: boolean) => (
-    <button
-      type="button"
-      class="button quiet icon"
-      aria-label={label}
-      title={label}
-      aria-disabled={!can}
-      onClick={() => can && onPage(target)}
-    >
-      <Icon of={icon} />
-    </button>
+    <IconButton icon={icon} label={label} aria-disabled={!can} onClick={() => can && onPage(target)} />
   )
   return (
     <div class="pager">
@@ -47,23 +38,18 @@ export function Pager({ page, size, total, onPage, sizes = [25, 50, 100, 500], o
         <nav aria-label={t('pages')}>
           {step(ChevronsLeft, t('pages.first'), 1, page > 1)}
           {step(ChevronLeft, t('pages.previous'), page - 1, page > 1)}
-          <form
-            onSubmit={event => {
-              event.preventDefault()
-              jump()
-            }}
-          >
+          <Form onSubmit={jump}>
             <label>
               <span class="sr-only">{t('pages.at')}</span>
-              <input
+              <Input
                 inputMode="numeric"
                 value={typed}
-                onInput={event => setTyped(event.currentTarget.value)}
+                onText={setTyped}
                 onBlur={jump}
                 aria-label={t('pages.at')}
               />
             </label>
-          </form>
+          </Form>
           <span class="of number">{t('pages.of', { count: formatNumber(pages) })}</span>
           {step(ChevronRight, t('pages.next'), page + 1, page < pages)}
           {step(ChevronsRight, t('pages.last'), pages, page < pages)}
@@ -72,13 +58,11 @@ export function Pager({ page, size, total, onPage, sizes = [25, 50, 100, 500], o
       {onSize && (
         <label>
           {t('pages.size')}
-          <select value={size} onChange={event => onSize(Number(event.currentTarget.value))}>
-            {sizes.map(one => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
+          <Select
+            value={size}
+            onChoose={chosen => onSize(Number(chosen))}
+            options={sizes.map(one => [String(one), String(one)])}
+          />
         </label>
       )}
     </div>

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { Search, X } from '../icons.ts'
 import { query, setQuery } from '../router.ts'
+import { IconButton } from './controls.tsx'
 import { Icon } from './Icon.tsx'
 import { useTyped } from './typed.ts'
 import './search-box.css'
@@ -51,17 +52,7 @@ export function SearchBox({ label, value, onSearch }: Parts): JSX.Element {
         onInput={event => setTyped(event.currentTarget.value)}
         onKeyDown={event => event.key === 'Enter' && ask()}
       />
-      {typed !== '' && (
-        <button
-          type="button"
-          class="button quiet icon"
-          aria-label={t('search.clear')}
-          title={t('search.clear')}
-          onClick={clear}
-        >
-          <Icon of={X} size={16} />
-        </button>
-      )}
+      {typed !== '' && <IconButton icon={X} size={16} label={t('search.clear')} onClick={clear} />}
     </search>
   )
 }

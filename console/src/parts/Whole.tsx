@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { EntityField, Json } from '../entities.ts'
 import { printExactly, readExactly } from '../exact.ts'
 import { formatNumber, t } from '../i18n/i18n.ts'
+import { Button } from './controls.tsx'
 import { cut, isAddress, pathOfReference, Value } from './Value.tsx'
 import './whole.css'
 
@@ -125,9 +126,11 @@ function Long({ text }: { readonly text: string }): JSX.Element {
       {isAddress(text) ? <Value value={text} /> : <bdi class="text">{shown}</bdi>}
       {text.length > first && (
         <p>
-          <button type="button" class="link-button small" onClick={() => setAll(!all)}>
-            {all ? t('less') : t('value.all', { count: formatNumber(text.length) })}
-          </button>
+          <Button
+            class="link-button small"
+            label={all ? t('less') : t('value.all', { count: formatNumber(text.length) })}
+            onClick={() => setAll(!all)}
+          />
         </p>
       )}
     </>

@@ -6,6 +6,7 @@ import { language, t, tOf } from '../i18n/i18n.ts'
 import { CircleAlert, CircleCheck, CloudOff, Info, Lock, RotateCw, Search, TriangleAlert } from '../icons.ts'
 import { href, path, query, withQuery } from '../router.ts'
 import { trouble, tryToBegin, who } from '../session.ts'
+import { Button, LinkButton } from './controls.tsx'
 import { Icon } from './Icon.tsx'
 import './states.css'
 
@@ -67,10 +68,7 @@ function Slow(): JSX.Element | null {
   }, [])
   return isSlow ? (
     <Notice tone="warn">
-      {t('slow')}{' '}
-      <button type="button" class="link-button" onClick={() => location.reload()}>
-        {t('reload.do')}
-      </button>
+      {t('slow')} <Button look="link" label={t('reload.do')} onClick={() => location.reload()} />
     </Notice>
   ) : null
 }
@@ -104,11 +102,7 @@ export const Forbidden = (): JSX.Element => (
     title={t('forbidden')}
     help={who.value.kind === 'eperson' ? t('forbidden.other') : t('forbidden.login')}
   >
-    {who.value.kind !== 'eperson' && (
-      <a class="button primary" href={loginHref()}>
-        {t('login')}
-      </a>
-    )}
+    {who.value.kind !== 'eperson' && <LinkButton look="primary" label={t('login')} href={loginHref()} />}
   </State>
 )
 
@@ -143,12 +137,7 @@ export function ProblemView({
   readonly problem: unknown
   readonly retry?: () => void
 }): JSX.Element {
-  const again = retry && (
-    <button type="button" class="button" onClick={retry}>
-      <Icon of={RotateCw} />
-      {t('retry')}
-    </button>
-  )
+  const again = retry && <Button icon={RotateCw} label={t('retry')} onClick={retry} />
   if (problem instanceof CarrelNetworkError) return <Offline retry={retry}>{again}</Offline>
   if (problem instanceof CarrelProblem && (problem.status === 401 || problem.status === 403))
     return <Forbidden />
@@ -184,6 +173,18 @@ export function ProblemView({
     </State>
   )
 }
+
+/** Stands in place of what is being loaded, or could not be. */
+export const Pending = ({
+  problem,
+  retry,
+  lines = 8,
+}: {
+  readonly problem: unknown
+  readonly retry: () => void
+  /** The size of the placeholder. */
+  readonly lines?: number
+}): JSX.Element => (problem ? <ProblemView problem={problem} retry={retry} /> : <Loading lines={lines} />)
 
 /** A problem in one line, for a form or a dialog. */
 export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.Element | null => {

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { Button } from './controls.tsx'
 import { Notice } from './states.tsx'
 import './dialog.css'
 
@@ -45,16 +46,14 @@ export const Toasts = (): JSX.Element => (
         {action && (
           <>
             {' '}
-            <button
-              type="button"
-              class="link-button"
+            <Button
+              look="link"
+              label={action.label}
               onClick={() => {
                 remove(id)
                 action.run()
               }}
-            >
-              {action.label}
-            </button>
+            />
           </>
         )}
       </Notice>

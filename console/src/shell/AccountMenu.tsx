@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { t } from '../i18n/i18n.ts'
 import { ChevronDown, CircleUser, KeyRound, LogOut, MonitorSmartphone, Settings } from '../icons.ts'
+import { Button } from '../parts/controls.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { Menu } from '../parts/Menu.tsx'
 import { toast } from '../parts/toast.tsx'
@@ -44,10 +45,13 @@ export function AccountMenu(): JSX.Element | null {
           {entry('account', Settings, t('nav.account'))}
           {entry('sessions', MonitorSmartphone, t('nav.sessions'))}
           {entry('tokens', KeyRound, t('nav.tokens'))}
-          <button type="button" class="menu-item" onClick={leave} title={t('logout.everywhere')}>
-            <Icon of={LogOut} />
-            {t('logout')}
-          </button>
+          <Button
+            look="menu"
+            icon={LogOut}
+            label={t('logout')}
+            onClick={leave}
+            title={t('logout.everywhere')}
+          />
         </div>
       )}
     </Menu>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { chooseLanguage, language, t } from '../i18n/i18n.ts'
 import { languages, nameOf } from '../i18n/languages.ts'
 import { Check, Moon, Sun, SunMoon } from '../icons.ts'
+import { Button } from '../parts/controls.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { Menu } from '../parts/Menu.tsx'
 import { toast } from '../parts/toast.tsx'
@@ -23,33 +24,31 @@ export const Appearance = (): JSX.Element => (
   >
     <p class="menu-title">{t('theme')}</p>
     {themes.map(([name, key, icon]) => (
-      <button
+      <Button
+        look="menu"
         key={name}
-        type="button"
-        class="menu-item"
+        icon={icon}
         aria-pressed={theme.value === name}
         onClick={() => {
           theme.value = name
         }}
       >
-        <Icon of={icon} />
         {t(key)}
         {theme.value === name && <Icon of={Check} />}
-      </button>
+      </Button>
     ))}
     <p class="menu-title">{t('language')}</p>
     {languages.map(code => (
-      <button
+      <Button
+        look="menu"
         key={code}
-        type="button"
-        class="menu-item"
         lang={code}
         aria-pressed={language.value === code}
         onClick={() => chooseLanguage(code).catch(() => toast(t('offline'), 'bad'))}
       >
         {nameOf(code)}
         {language.value === code && <Icon of={Check} />}
-      </button>
+      </Button>
     ))}
   </Menu>
 )

@@ -3,7 +3,7 @@ import type { ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
 import { Search } from '../icons.ts'
-import { Icon } from '../parts/Icon.tsx'
+import { Button } from '../parts/controls.tsx'
 
 type Part = ComponentType<{ readonly onClose: () => void }>
 
@@ -68,8 +68,8 @@ const close = () => {
 
 /** Opens the search for pages, for those who don't know its key. */
 export const GoToButton = (): JSX.Element => (
-  <button
-    type="button"
+  <Button
+    icon={Search}
     class="button quiet go-to"
     onClick={event => {
       // In a narrow window, the button is in a drawer that is in the way.
@@ -77,8 +77,7 @@ export const GoToButton = (): JSX.Element => (
       opened.value = 'go'
     }}
   >
-    <Icon of={Search} />
     <span>{t('go.do')}</span>
     <kbd>{t('key.go')}</kbd>
-  </button>
+  </Button>
 )

@@ -4,6 +4,7 @@ import { client, loginAsked } from '../api.ts'
 import { formatDuration, t } from '../i18n/i18n.ts'
 import { Clock } from '../icons.ts'
 import { LoginForm } from '../pages/login/LoginForm.tsx'
+import { Button } from '../parts/controls.tsx'
 import { Dialog } from '../parts/Dialog.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { useWork } from '../parts/load.ts'
@@ -39,12 +40,8 @@ export function SessionEnd(): JSX.Element | null {
       </p>
       <ProblemNotice problem={stay.problem} />
       <div class="row">
-        <button type="button" class="button primary" onClick={stay.run} aria-busy={stay.busy}>
-          {t('session.stay')}
-        </button>
-        <button type="button" class="button quiet" onClick={() => setDismissed(end)}>
-          {t('close')}
-        </button>
+        <Button look="primary" label={t('session.stay')} onClick={stay.run} aria-busy={stay.busy} />
+        <Button look="quiet" label={t('close')} onClick={() => setDismissed(end)} />
       </div>
     </div>
   )

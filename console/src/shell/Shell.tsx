@@ -1,13 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { t } from '../i18n/i18n.ts'
-import { Menu as MenuIcon, X } from '../icons.ts'
+import { actAs, acting } from '../api.ts'
+import { formatTime, t } from '../i18n/i18n.ts'
+import { Megaphone, Menu as MenuIcon, UserRoundCog, X } from '../icons.ts'
 import { OpenPage } from '../pages.tsx'
+import { Button } from '../parts/controls.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { Toasts } from '../parts/toast.tsx'
 import { visits } from '../router.ts'
-import { ActingBanner } from './ActingBanner.tsx'
-import { AlertNotice } from './AlertNotice.tsx'
+import { alert, lookForAlert } from './alert.ts'
 import { Brand } from './Brand.tsx'
 import { Keyboard } from './Keyboard.tsx'
 import { SessionEnd } from './SessionEnd.tsx'
@@ -36,10 +37,7 @@ export function Shell(): JSX.Element {
       <div class="shell">
         <header class="topbar">
           <Brand />
-          <button type="button" class="button quiet" onClick={() => setDrawer(true)}>
-            <Icon of={MenuIcon} />
-            {t('menu')}
-          </button>
+          <Button look="quiet" icon={MenuIcon} label={t('menu')} onClick={() => setDrawer(true)} />
         </header>
         <Sidebar />
         <main class="main" ref={main} tabIndex={-1}>
@@ -73,9 +71,66 @@ function Drawer({ onClose }: { readonly onClose: () => void }): JSX.Element {
       onClick={event => event.target === dialog.current && onClose()}
     >
       <Sidebar />
-      <button type="button" class="button quiet icon close" aria-label={t('menu.close')} onClick={onClose}>
-        <Icon of={X} />
-      </button>
+      <Button icon={X} class="button quiet icon close" aria-label={t('menu.close')} onClick={onClose} />
     </dialog>
+  )
+}
+
+/** Time in ms between two checks, since a page may stay open for days. */
+const interval = 300_000
+
+/** The operator's message to everyone, over every page. */
+function AlertNotice(): JSX.Element | null {
+  useEffect(() => {
+    void lookForAlert()
+    const timer = setInterval(lookForAlert, interval)
+    return () => clearInterval(timer)
+  }, [])
+  const told = alert.value
+  if (!told) return null
+  return (
+    <div class="alert" role="status">
+      <Icon of={Megaphone} />
+      <p>
+        <bdi>{told.message}</bdi>
+        {told.countdownTo && (
+          <>
+            {' '}
+            <time dateTime={told.countdownTo}>{formatTime(told.countdownTo)}</time>
+          </>
+        )}
+      </p>
+    </div>
+  )
+}
+
+/**
+ * A banner over every page while an administrator acts on behalf of an eperson, so that it is not forgotten.
+ */
+function ActingBanner(): JSX.Element | null {
+  const person = acting.value
+  const banner = useRef<HTMLDivElement>(null)
+  // Other elements that stick to the top are placed below the banner.
+  useLayoutEffect(() => {
+    const { style } = document.documentElement
+    const element = banner.current
+    if (!element) return
+    const observer = new ResizeObserver(() => style.setProperty('--banner', `${element.offsetHeight}px`))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      style.removeProperty('--banner')
+    }
+  }, [person])
+  if (!person) return null
+  return (
+    <div class="acting" role="status" ref={banner}>
+      <Icon of={UserRoundCog} size={20} />
+      <p>
+        {t('acting.as')} <strong>{person.name}</strong>
+        {person.reason && <span class="reason"> – {person.reason}</span>}
+      </p>
+      <Button label={t('acting.end')} onClick={() => actAs(undefined)} />
+    </div>
   )
 }

@@ -4,6 +4,7 @@ import { t } from '../i18n/i18n.ts'
 import { House, Library, LogIn, MessageCircleQuestionMark, Table2, TextSearch } from '../icons.ts'
 import { ownEntities } from '../in-order.ts'
 import { navigation } from '../pages.tsx'
+import { LinkButton } from '../parts/controls.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { loginHref } from '../parts/states.tsx'
 import { href, path } from '../router.ts'
@@ -52,10 +53,9 @@ export const Sidebar = (): JSX.Element => (
     <div class="sidebar-end">
       <div class="account">
         {who.value.kind === 'nobody' ? (
-          <a class="button" href={loginHref()}>
-            <Icon of={LogIn} />
+          <LinkButton icon={LogIn} href={loginHref()}>
             <span>{t('login')}</span>
-          </a>
+          </LinkButton>
         ) : (
           <AccountMenu />
         )}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { t } from '../i18n/i18n.ts'
 import { X } from '../icons.ts'
-import { Icon } from '../parts/Icon.tsx'
+import { Button, IconButton } from '../parts/controls.tsx'
 import { showStep, step, steps } from './tour.ts'
 
 /** The card of the tour, shown over the page that it explains. */
@@ -14,17 +14,13 @@ export function Tour(): JSX.Element | null {
     <aside class="tour" aria-label={t('tour')}>
       <div class="row spread">
         <span class="kicker">{t('tour.step', { step: at + 1, steps: steps.length })}</span>
-        <button
-          type="button"
-          class="button quiet icon"
-          aria-label={t('tour.end')}
-          title={t('tour.end')}
+        <IconButton
+          icon={X}
+          label={t('tour.end')}
           onClick={() => {
             step.value = undefined
           }}
-        >
-          <Icon of={X} />
-        </button>
+        />
       </div>
       <div class="steps" aria-hidden="true">
         {steps.map(({ title }, index) => (
@@ -36,14 +32,12 @@ export function Tour(): JSX.Element | null {
         <p class="soft">{t(now.text)}</p>
       </div>
       <div class="row">
-        {at > 0 && (
-          <button type="button" class="button" onClick={() => showStep(at - 1)}>
-            {t('back')}
-          </button>
-        )}
-        <button type="button" class="button primary" onClick={() => showStep(isLast ? undefined : at + 1)}>
-          {isLast ? t('tour.end') : t('tour.next')}
-        </button>
+        {at > 0 && <Button label={t('back')} onClick={() => showStep(at - 1)} />}
+        <Button
+          look="primary"
+          label={isLast ? t('tour.end') : t('tour.next')}
+          onClick={() => showStep(isLast ? undefined : at + 1)}
+        />
       </div>
     </aside>
   )
