@@ -3,10 +3,10 @@ import type { JSX } from 'preact'
 import { acting, service } from '../../api.ts'
 import { formatAgo, formatDuration, t, tOf } from '../../i18n/i18n.ts'
 import { Download } from '../../icons.ts'
-import { Icon } from '../../parts/Icon.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { NeedsLogin } from '../../parts/NeedsLogin.tsx'
-import { Page } from '../../parts/Page.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
 import { save } from '../../parts/save.ts'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { type Eperson, isAdministrator } from '../../session.ts'
@@ -25,18 +25,16 @@ const Account = (): JSX.Element => (
       {person => (
         <>
           <Facts person={person} />
-          <section class="section">
-            <h2>{t('account.profile')}</h2>
+          <Section title={t('account.profile')}>
             <ProfileForm key={person.uuid} person={person} />
-          </section>
+          </Section>
           <PasswordForm key={`${person.uuid} password`} person={person} />
           {/* Nobody changes the factors of others, except by a reset. */}
           {!acting.value && <FactorsSection key={`${person.uuid} factors`} />}
-          <section class="section">
-            <h2>{t('account.data')}</h2>
+          <Section title={t('account.data')}>
             <p class="prose soft">{t('account.data.what')}</p>
             <PersonalData person={person} />
-          </section>
+          </Section>
         </>
       )}
     </NeedsLogin>
@@ -85,10 +83,7 @@ function PersonalData({ person }: { readonly person: Eperson }): JSX.Element {
   return (
     <div class="stack">
       <div class="row">
-        <button type="button" class="button" onClick={work.run} aria-busy={work.busy}>
-          <Icon of={Download} />
-          {t('account.data.download')}
-        </button>
+        <Button icon={Download} label={t('account.data.download')} onClick={work.run} aria-busy={work.busy} />
       </div>
       <ProblemNotice problem={work.problem} />
     </div>

@@ -1,13 +1,13 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { encode } from 'uqr'
 import { CarrelProblem } from '../../api.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Copy, KeyRound } from '../../icons.ts'
-import { Check } from '../../parts/Check.tsx'
+import { Button, Check, Form, LinkButton, Submit } from '../../parts/controls.tsx'
 import { copy } from '../../parts/copy.ts'
 import { useFactor } from '../../parts/FactorFields.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useWork, type Work } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import {
@@ -21,7 +21,6 @@ import {
   type ProofName,
 } from './factors.ts'
 import { provePasskey } from './ProofDialog.tsx'
-import { QrCode } from './QrCode.tsx'
 import { RecoveryCodes } from './RecoveryCodes.tsx'
 import './account.css'
 
@@ -76,21 +75,13 @@ const Step = ({
   readonly children: ComponentChildren
   readonly why?: JSX.Element
 }): JSX.Element => (
-  <form
-    class="stack"
-    onSubmit={event => {
-      event.preventDefault()
-      work.run()
-    }}
-  >
+  <Form class="stack" onSubmit={work.run}>
     {children}
     {why ?? <ProblemNotice problem={work.problem} />}
     <div class="row">
-      <button type="submit" class="button primary" aria-busy={work.busy}>
-        {act}
-      </button>
+      <Submit label={act} busy={work.busy} />
     </div>
-  </form>
+  </Form>
 )
 
 interface BeginParts extends Pick<Parts, 'kinds' | 'by'> {
@@ -174,14 +165,8 @@ function FirstCode({ begun, by, onFinished }: FirstUse<'totp'>): JSX.Element {
         {t('totp.secret')} <code class="totp-secret">{begun.secret.replaceAll(/.{4}(?=.)/g, '$& ')}</code>
       </p>
       <div class="row">
-        <button type="button" class="button" onClick={() => copy(begun.secret)}>
-          <Icon of={Copy} />
-          {t('totp.copy')}
-        </button>
-        <a class="button" href={begun.uri}>
-          <Icon of={KeyRound} />
-          {t('totp.open')}
-        </a>
+        <Button icon={Copy} label={t('totp.copy')} onClick={() => copy(begun.secret)} />
+        <LinkButton icon={KeyRound} label={t('totp.open')} href={begun.uri} />
       </div>
       {fields}
     </Step>
@@ -200,5 +185,26 @@ function NewPasskey({ begun, by, onFinished }: FirstUse<'passkey'>): JSX.Element
     <Step work={work} act={t('retry')}>
       <p role="status">{t('passkey.making')}</p>
     </Step>
+  )
+}
+
+/** Blank modules around the code, which readers need (ISO/IEC 18004). */
+const border = 4
+
+/** A QR code. It is black on white in every theme, because many cameras read no other. */
+function QrCode({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+  const { size, data } = encode(text, { border })
+  const dark = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('')
+  return (
+    <svg
+      class="qr"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${size} ${size}`}
+      shape-rendering="crispEdges"
+    >
+      <path d={`M0 0h${size}v${size}h-${size}z`} fill="#fff" />
+      <path d={dark} fill="#000" />
+    </svg>
   )
 }

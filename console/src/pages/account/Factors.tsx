@@ -2,11 +2,12 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { formatAgo, formatTime, t } from '../../i18n/i18n.ts'
 import { Plus } from '../../icons.ts'
+import { Button, Input } from '../../parts/controls.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { type Loaded, useLoad } from '../../parts/load.ts'
-import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
+import { Section } from '../../parts/Page.tsx'
+import { Notice, Pending } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import Enrol from './Enrol.tsx'
 import { type Enrolled, type Factors, loadFactors, proofsOf, remove, rename, renewCodes } from './factors.ts'
@@ -23,18 +24,16 @@ export function FactorsSection(): JSX.Element | null {
   const loaded = useLoad(signal => loadFactors(undefined, signal), [])
   if (loaded.value?.setting === 'off' && loaded.value.factors.length === 0) return null
   return (
-    <section class="section">
-      <h2>{t('factors.title')}</h2>
+    <Section title={t('factors.title')}>
       <p class="prose soft">{t('factors.what')}</p>
       <List {...loaded} />
-    </section>
+    </Section>
   )
 }
 
 function List({ value, problem, reload }: Loaded<Factors>): JSX.Element {
   const [open, setOpen] = useState<Open>()
-  if (problem) return <ProblemView problem={problem} retry={reload} />
-  if (!value) return <Loading lines={2} />
+  if (problem || !value) return <Pending problem={problem} retry={reload} lines={2} />
   const { factors, recoveryCodes, required } = value
   return (
     <>
@@ -43,14 +42,14 @@ function List({ value, problem, reload }: Loaded<Factors>): JSX.Element {
         factors={factors}
         actions={factor => (
           <div class="row">
-            <button type="button" class="button" onClick={() => setOpen({ what: 'rename', factor })}>
+            <Button onClick={() => setOpen({ what: 'rename', factor })}>
               {t('factor.rename')}
               <span class="sr-only"> {factor.name}</span>
-            </button>
-            <button type="button" class="button danger" onClick={() => setOpen({ what: 'remove', factor })}>
+            </Button>
+            <Button look="danger" onClick={() => setOpen({ what: 'remove', factor })}>
               {t('remove')}
               <span class="sr-only"> {factor.name}</span>
-            </button>
+            </Button>
           </div>
         )}
       />
@@ -59,16 +58,16 @@ function List({ value, problem, reload }: Loaded<Factors>): JSX.Element {
         {(['totp', 'passkey'] as const).map(
           what =>
             (what === 'totp' || value.passkeys) && (
-              <button key={what} type="button" class="button" onClick={() => setOpen({ what })}>
-                <Icon of={Plus} />
-                {t(`factor.add.${what}`)}
-              </button>
+              <Button
+                key={what}
+                icon={Plus}
+                label={t(`factor.add.${what}`)}
+                onClick={() => setOpen({ what })}
+              />
             ),
         )}
         {factors.length > 0 && (
-          <button type="button" class="button" onClick={() => setOpen({ what: 'codes' })}>
-            {t('recovery.renew')}
-          </button>
+          <Button label={t('recovery.renew')} onClick={() => setOpen({ what: 'codes' })} />
         )}
       </div>
       {open && (
@@ -140,11 +139,7 @@ function Change({ open, factors, onOpen }: Changing): JSX.Element {
         <Dialog
           title={t('recovery.renew')}
           onClose={close}
-          footer={
-            <button type="button" class="button primary" onClick={close}>
-              {t('recovery.kept')}
-            </button>
-          }
+          footer={<Button look="primary" label={t('recovery.kept')} onClick={close} />}
         >
           <RecoveryCodes codes={open.codes} />
         </Dialog>
@@ -174,12 +169,7 @@ function Change({ open, factors, onOpen }: Changing): JSX.Element {
           onClose={close}
         >
           <Field label={t('factor.name')}>
-            <input
-              required
-              maxLength={100}
-              value={name}
-              onInput={event => setName(event.currentTarget.value)}
-            />
+            <Input required maxLength={100} value={name} onText={setName} />
           </Field>
         </ProofDialog>
       )

@@ -5,14 +5,14 @@ import { entities } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
 import { inOrder } from '../../in-order.ts'
-import { Check } from '../../parts/Check.tsx'
+import { Button, Check, Input, Select } from '../../parts/controls.tsx'
 import { copy } from '../../parts/copy.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
+import { FormDialog } from '../../parts/forms.tsx'
 import { useWork } from '../../parts/load.ts'
-import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { Notice } from '../../parts/states.tsx'
 
 const day = 86_400_000
 
@@ -39,56 +39,35 @@ export function NewToken({ onClose }: { readonly onClose: () => void }): JSX.Ele
   })
   if (made !== undefined) return <Made token={made} onClose={onClose} />
   return (
-    <Dialog
-      title={t('tokens.add')}
-      onClose={onClose}
-      onSubmit={work.run}
-      footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            {t('cancel')}
-          </button>
-          <button type="submit" class="button primary" aria-busy={work.busy}>
-            {t('tokens.make')}
-          </button>
-        </>
-      }
-    >
+    <FormDialog title={t('tokens.add')} act={t('tokens.make')} work={work} onClose={onClose}>
       <Field label={t('tokens.name')} hint={t('tokens.name.hint')}>
-        <input
-          required
-          maxLength={100}
-          value={name.value}
-          onInput={event => name.set(event.currentTarget.value)}
-        />
+        <Input required maxLength={100} value={name.value} onText={name.set} />
       </Field>
       <Field label={t('tokens.scope')}>
-        <select value={entity} onChange={event => setEntity(event.currentTarget.value)}>
-          <option value="">{t('tokens.everything')}</option>
-          {inOrder(entities.value ?? []).map(one => (
-            <option key={one.name} value={one.name}>
-              {t('tokens.only', { name: tOf('entity', one.name) })}
-            </option>
-          ))}
-        </select>
+        <Select
+          value={entity}
+          onChoose={setEntity}
+          none={t('tokens.everything')}
+          options={inOrder(entities.value ?? []).map(one => [
+            one.name,
+            t('tokens.only', { name: tOf('entity', one.name) }),
+          ])}
+        />
       </Field>
       <Field label={t('tokens.days')}>
-        <select value={days} onChange={event => setDays(event.currentTarget.value)}>
-          {[7, 30, 90, 365].map(one => (
-            <option key={one} value={one}>
-              {t('days', { n: one })}
-            </option>
-          ))}
-        </select>
+        <Select
+          value={days}
+          onChoose={setDays}
+          options={[7, 30, 90, 365].map(n => [String(n), t('days', { n })])}
+        />
       </Field>
       <Field label={t('tokens.networks')} hint={t('tokens.networks.hint')}>
-        <input value={networks} onInput={event => setNetworks(event.currentTarget.value)} />
+        <Input value={networks} onText={setNetworks} />
       </Field>
       <Check checked={writes} onChange={setWrites}>
         {t('tokens.writes')}
       </Check>
-      <ProblemNotice problem={work.problem} />
-    </Dialog>
+    </FormDialog>
   )
 }
 
@@ -96,19 +75,12 @@ const Made = ({ token, onClose }: { readonly token: string; readonly onClose: ()
   <Dialog
     title={t('tokens.made')}
     onClose={onClose}
-    footer={
-      <button type="button" class="button primary" onClick={onClose}>
-        {t('close')}
-      </button>
-    }
+    footer={<Button look="primary" label={t('close')} onClick={onClose} />}
   >
     <div class="secret">
       <Notice tone="warn">{t('tokens.once')}</Notice>
       <code>{token}</code>
-      <button type="button" class="button" onClick={() => copy(token)}>
-        <Icon of={Copy} />
-        {t('copy')}
-      </button>
+      <Button icon={Copy} label={t('copy')} onClick={() => copy(token)} />
     </div>
   </Dialog>
 )

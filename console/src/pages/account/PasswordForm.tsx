@@ -2,8 +2,10 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { acting, CarrelProblem, service } from '../../api.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Form, Input, Submit } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
+import { Section } from '../../parts/Page.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import type { Eperson } from '../../session.ts'
@@ -31,51 +33,36 @@ export function PasswordForm({ person }: { readonly person: Eperson }): JSX.Elem
   const isWrong = work.problem instanceof CarrelProblem && work.problem.code === 'wrong-password'
   const differs = again !== '' && next !== again
   return (
-    <section class="section">
-      <h2>{t('password.title')}</h2>
-      <form
-        class="form"
-        onSubmit={event => {
-          event.preventDefault()
-          if (next === again) work.run()
-        }}
-      >
+    <Section title={t('password.title')}>
+      <Form class="form" onSubmit={() => next === again && work.run()}>
         <input type="hidden" autoComplete="username" value={person.email} />
         <Field label={t('password.current')} fault={isWrong ? t('password.wrong') : undefined}>
-          <input
+          <Input
             type="password"
             autoComplete="current-password"
             required
             value={current}
-            onInput={event => setCurrent(event.currentTarget.value)}
+            onText={setCurrent}
           />
         </Field>
         <Field label={t('password.next')} hint={t('password.rules')}>
-          <input
+          <Input
             type="password"
             autoComplete="new-password"
             required
             minLength={8}
             value={next}
-            onInput={event => setNext(event.currentTarget.value)}
+            onText={setNext}
           />
         </Field>
         <Field label={t('password.again')} fault={differs ? t('password.differs') : undefined}>
-          <input
-            type="password"
-            autoComplete="new-password"
-            required
-            value={again}
-            onInput={event => setAgain(event.currentTarget.value)}
-          />
+          <Input type="password" autoComplete="new-password" required value={again} onText={setAgain} />
         </Field>
         {!isWrong && <ProblemNotice problem={work.problem} />}
         <div class="row">
-          <button type="submit" class="button primary" aria-busy={work.busy} aria-disabled={differs}>
-            {t('password.change')}
-          </button>
+          <Submit label={t('password.change')} busy={work.busy} aria-disabled={differs} />
         </div>
-      </form>
-    </section>
+      </Form>
+    </Section>
   )
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { service } from '../../api.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Form, Input, Submit } from '../../parts/controls.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
@@ -24,39 +25,19 @@ export function ProfileForm({ person }: { readonly person: Eperson }): JSX.Eleme
     toast(t('saved'))
   })
   return (
-    <form
-      class="form"
-      onSubmit={event => {
-        event.preventDefault()
-        work.run()
-      }}
-    >
+    <Form class="form" onSubmit={work.run}>
       <div class="pair">
         <Field label={t('account.first')}>
-          <input
-            autoComplete="given-name"
-            required
-            maxLength={200}
-            value={first.value}
-            onInput={event => first.set(event.currentTarget.value)}
-          />
+          <Input autoComplete="given-name" required maxLength={200} value={first.value} onText={first.set} />
         </Field>
         <Field label={t('account.last')}>
-          <input
-            autoComplete="family-name"
-            required
-            maxLength={200}
-            value={last.value}
-            onInput={event => last.set(event.currentTarget.value)}
-          />
+          <Input autoComplete="family-name" required maxLength={200} value={last.value} onText={last.set} />
         </Field>
       </div>
       <ProblemNotice problem={work.problem} />
       <div class="row">
-        <button type="submit" class="button primary" aria-busy={work.busy}>
-          {t('save')}
-        </button>
+        <Submit label={t('save')} busy={work.busy} />
       </div>
-    </form>
+    </Form>
   )
 }

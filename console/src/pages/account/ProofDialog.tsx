@@ -1,8 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { client } from '../../api.ts'
-import { t } from '../../i18n/i18n.ts'
-import { Dialog } from '../../parts/Dialog.tsx'
 import { useFactor } from '../../parts/FactorFields.tsx'
+import { FormDialog } from '../../parts/forms.tsx'
 import { useWork } from '../../parts/load.ts'
 import type { Proof, ProofName } from './factors.ts'
 
@@ -20,37 +19,15 @@ interface Parts {
 }
 
 /** Asks callers for their factor again before something that would let others in. */
-export function ProofDialog({
-  title,
-  children,
-  act,
-  tone = 'primary',
-  proofs,
-  work,
-  onClose,
-}: Parts): JSX.Element {
+export function ProofDialog({ children, proofs, work, ...parts }: Parts): JSX.Element {
   const { fields, answer, why } = useFactor(proofs, provePasskey)
   const doing = useWork(async () => work(await answer()))
   return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      onSubmit={doing.run}
-      footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            {t('cancel')}
-          </button>
-          <button type="submit" class={`button ${tone}`} aria-busy={doing.busy}>
-            {act}
-          </button>
-        </>
-      }
-    >
+    <FormDialog {...parts} work={{ ...doing, problem: undefined }}>
       <div class="stack">{children}</div>
       {fields}
       {why(doing.problem)}
-    </Dialog>
+    </FormDialog>
   )
 }
 

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { t } from '../../i18n/i18n.ts'
 import { Copy, Download, Printer } from '../../icons.ts'
+import { Button } from '../../parts/controls.tsx'
 import { copy } from '../../parts/copy.ts'
-import { Icon } from '../../parts/Icon.tsx'
 import { save } from '../../parts/save.ts'
 import { Notice } from '../../parts/states.tsx'
 import { repositoryName } from '../../settings.ts'
@@ -30,10 +30,7 @@ export function RecoveryCodes({ codes }: { readonly codes: readonly string[] }):
       </div>
       <div class="row">
         {actions.map(([name, icon, run]) => (
-          <button key={name} type="button" class="button" onClick={run}>
-            <Icon of={icon} />
-            {t(name)}
-          </button>
+          <Button key={name} icon={icon} label={t(name)} onClick={run} />
         ))}
       </div>
     </div>

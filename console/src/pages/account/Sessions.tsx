@@ -5,11 +5,12 @@ import { service } from '../../api.ts'
 import { pathOf } from '../../entities.ts'
 import { formatAgo, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { NeedsLogin } from '../../parts/NeedsLogin.tsx'
-import { Page } from '../../parts/Page.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
 import { Pager } from '../../parts/Pager.tsx'
-import { Loading, ProblemView } from '../../parts/states.tsx'
+import { Pending } from '../../parts/states.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Value } from '../../parts/Value.tsx'
@@ -41,8 +42,7 @@ function List(): JSX.Element {
     [],
   )
   const [ending, setEnding] = useState<Session | 'others'>()
-  if (problem) return <ProblemView problem={problem} retry={reload} />
-  if (!value) return <Loading lines={4} />
+  if (problem || !value) return <Pending problem={problem} retry={reload} lines={4} />
   const sorted = value.items.toSorted((a, b) => Number(b.current) - Number(a.current))
   return (
     <section class="stack">
@@ -72,19 +72,13 @@ function List(): JSX.Element {
                 </span>
               </p>
             </div>
-            {!one.current && (
-              <button type="button" class="button" onClick={() => setEnding(one)}>
-                {t('sessions.end')}
-              </button>
-            )}
+            {!one.current && <Button label={t('sessions.end')} onClick={() => setEnding(one)} />}
           </li>
         ))}
       </ul>
       {value.items.length > 1 && (
         <div class="row">
-          <button type="button" class="button danger" onClick={() => setEnding('others')}>
-            {t('sessions.end.others')}
-          </button>
+          <Button look="danger" label={t('sessions.end.others')} onClick={() => setEnding('others')} />
         </div>
       )}
       {ending && (
@@ -143,12 +137,9 @@ function Events({ person }: { readonly person: Eperson }): JSX.Element {
   )
   const columns = ['event', 'outcome', 'client_ip', 'method', 'object', 'reason'] as const
   return (
-    <section class="section">
-      <h2>{t('sessions.events')}</h2>
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading />
+    <Section title={t('sessions.events')}>
+      {problem || !value ? (
+        <Pending problem={problem} retry={reload} />
       ) : (
         <div>
           <Table<Event>
@@ -182,7 +173,7 @@ function Events({ person }: { readonly person: Eperson }): JSX.Element {
           />
         </div>
       )}
-    </section>
+    </Section>
   )
 }
 

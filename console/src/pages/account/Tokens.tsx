@@ -5,11 +5,11 @@ import { service } from '../../api.ts'
 import { formatAgo, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { KeyRound, Plus } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
-import { Icon } from '../../parts/Icon.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { NeedsLogin } from '../../parts/NeedsLogin.tsx'
 import { Page } from '../../parts/Page.tsx'
-import { Empty, Loading, ProblemView } from '../../parts/states.tsx'
+import { Empty, Pending } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { NewToken } from './NewToken.tsx'
@@ -25,12 +25,7 @@ function Tokens(): JSX.Element {
     <Page
       title={t('nav.tokens')}
       lead={t('tokens.lead')}
-      actions={
-        <button type="button" class="button primary" onClick={() => setAdding(true)}>
-          <Icon of={Plus} />
-          {t('tokens.add')}
-        </button>
-      }
+      actions={<Button look="primary" icon={Plus} label={t('tokens.add')} onClick={() => setAdding(true)} />}
     >
       <NeedsLogin>{() => <List key={round} />}</NeedsLogin>
       {adding && (
@@ -51,8 +46,7 @@ function List(): JSX.Element {
     [],
   )
   const [revoking, setRevoking] = useState<Token>()
-  if (problem) return <ProblemView problem={problem} retry={reload} />
-  if (!value) return <Loading lines={4} />
+  if (problem || !value) return <Pending problem={problem} retry={reload} lines={4} />
   if (value.items.length === 0)
     return <Empty icon={KeyRound} title={t('tokens.none')} help={t('tokens.none.help')} />
   return (
@@ -83,10 +77,10 @@ function List(): JSX.Element {
                 })}
               </p>
             </div>
-            <button type="button" class="button danger" onClick={() => setRevoking(one)}>
+            <Button look="danger" onClick={() => setRevoking(one)}>
               {t('tokens.revoke')}
               <span class="sr-only"> {one.name}</span>
-            </button>
+            </Button>
           </li>
         ))}
       </ul>

@@ -3,10 +3,11 @@ import { type Entity, isBuiltIn, loadEntities, loadPage } from '../../entities.t
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowRight } from '../../icons.ts'
 import { inOrder } from '../../in-order.ts'
+import { Button } from '../../parts/controls.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
-import { Empty, Loading, loginHref, ProblemView } from '../../parts/states.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
+import { Empty, loginHref, Pending } from '../../parts/states.tsx'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { isDemo, showStep, step } from '../../shell/tour.ts'
@@ -17,13 +18,7 @@ function Home(): JSX.Element {
   const { value: list, problem, reload } = useLoad(loadEntities, [who.value])
   return (
     <Page title={t('home.title')} lead={t('home.lead')}>
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : list ? (
-        <Lists list={list} />
-      ) : (
-        <Loading />
-      )}
+      {problem || !list ? <Pending problem={problem} retry={reload} /> : <Lists list={list} />}
     </Page>
   )
 }
@@ -36,17 +31,15 @@ function Lists({ list }: { readonly list: readonly Entity[] }): JSX.Element {
   return (
     <>
       {isDemo(list) && <Invitation />}
-      <section class="section">
-        <h2>{t('home.entities')}</h2>
+      <Section title={t('home.entities')}>
         {own.length === 0 ? <Empty title={t('home.none')}>{login}</Empty> : <Catalogue list={own} />}
-      </section>
-      <section class="section">
-        <h2>{t('home.built-in')}</h2>
+      </Section>
+      <Section title={t('home.built-in')}>
         <Catalogue list={kept} minor />
         <p class="small soft">
           {t('home.api')} <a href={new URL('../api/docs', document.baseURI).href}>{t('home.api.link')}</a>
         </p>
-      </section>
+      </Section>
     </>
   )
 }
@@ -58,10 +51,10 @@ const Invitation = (): JSX.Element | null =>
         <h2>{t('tour')}</h2>
         <p class="soft">{t('tour.what')}</p>
       </div>
-      <button type="button" class="button primary" onClick={() => showStep(0)}>
+      <Button look="primary" onClick={() => showStep(0)}>
         {t('tour.start')}
         <Icon of={ArrowRight} />
-      </button>
+      </Button>
     </section>
   ) : null
 

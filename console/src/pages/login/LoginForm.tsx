@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { CarrelProblem, client } from '../../api.ts'
 import { formatDuration, t } from '../../i18n/i18n.ts'
 import { Eye, EyeOff, KeyRound, LogIn } from '../../icons.ts'
+import { Button, Form, IconButton, Input, Submit } from '../../parts/controls.tsx'
 import { useFactor } from '../../parts/FactorFields.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -124,25 +125,15 @@ function SecondStep({
     if (left) toast(t('recovery.left', { n: left.recoveryCodes }))
   })
   return (
-    <form
-      class="stack"
-      onSubmit={event => {
-        event.preventDefault()
-        work.run()
-      }}
-    >
+    <Form class="stack" onSubmit={work.run}>
       <p>{t('login.second')}</p>
       {fields}
       {why(work.problem)}
       <div class="row">
-        <button type="submit" class="button primary" aria-busy={work.busy}>
-          {act}
-        </button>
-        <button type="button" class="button quiet" onClick={onBack}>
-          {t('login.start-over')}
-        </button>
+        <Submit label={act} busy={work.busy} />
+        <Button look="quiet" label={t('login.start-over')} onClick={onBack} />
       </div>
-    </form>
+    </Form>
   )
 }
 
@@ -178,10 +169,7 @@ function ByPasskey({ attempt }: { readonly attempt: Attempt }): JSX.Element {
   }, [round, work.busy])
   return (
     <>
-      <button type="button" class="button" aria-busy={work.busy} onClick={work.run}>
-        <Icon of={KeyRound} />
-        {t('login.passkey')}
-      </button>
+      <Button icon={KeyRound} label={t('login.passkey')} aria-busy={work.busy} onClick={work.run} />
       <WhyNot problem={work.problem ?? refused} wrong={t('login.passkey.wrong')} />
     </>
   )
@@ -212,48 +200,30 @@ function ByPassword({
   const [shown, setShown] = useState(false)
   const work = useWork(() => attempt(() => login(email, password)))
   return (
-    <form
-      class="stack"
-      onSubmit={event => {
-        event.preventDefault()
-        work.run()
-      }}
-    >
+    <Form class="stack" onSubmit={work.run}>
       <Field label={t('login.email')}>
-        <input
-          type="email"
-          autoComplete="username webauthn"
-          required
-          value={email}
-          onInput={event => setEmail(event.currentTarget.value)}
-        />
+        <Input type="email" autoComplete="username webauthn" required value={email} onText={setEmail} />
       </Field>
       <div class="password">
         <Field label={t('login.password')}>
-          <input
+          <Input
             type={(shown ? 'text' : 'password') as 'password'}
             autoComplete="current-password"
             required
             value={password}
-            onInput={event => setPassword(event.currentTarget.value)}
+            onText={setPassword}
           />
         </Field>
-        <button
-          type="button"
-          class="button quiet icon"
+        <IconButton
+          icon={shown ? EyeOff : Eye}
+          label={t('login.password.show')}
           aria-pressed={shown}
-          aria-label={t('login.password.show')}
-          title={t('login.password.show')}
           onClick={() => setShown(!shown)}
-        >
-          <Icon of={shown ? EyeOff : Eye} />
-        </button>
+        />
       </div>
       <WhyNot problem={work.problem} wrong={t('login.wrong')} />
-      <button type="submit" class="button primary" aria-busy={work.busy}>
-        {t('login')}
-      </button>
-    </form>
+      <Submit label={t('login')} busy={work.busy} />
+    </Form>
   )
 }
 
