@@ -4,10 +4,12 @@ import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatNumber, tOf } from '../../i18n/i18n.ts'
 import { inOrder } from '../../in-order.ts'
+import { Button, Form, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Finder } from '../../parts/Finder.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
+import { Section } from '../../parts/Page.tsx'
+import { Loading, Notice, Pending } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
@@ -39,8 +41,7 @@ export function AccessView({ person }: { readonly person: Person }): JSX.Element
   )
   return (
     <>
-      <section class="section">
-        <h2>{a('access.groups')}</h2>
+      <Section title={a('access.groups')}>
         {value ? <Groups access={value} /> : !problem && <Loading lines={3} />}
         <Finder<Group>
           label={a('person.join')}
@@ -54,18 +55,11 @@ export function AccessView({ person }: { readonly person: Person }): JSX.Element
             reload()
           }}
         />
-      </section>
-      <section class="section">
-        <h2>{a('access.title')}</h2>
+      </Section>
+      <Section title={a('access.title')}>
         <Question asked={asked} onAsk={setAsked} />
-        {problem ? (
-          <ProblemView problem={problem} retry={reload} />
-        ) : value ? (
-          <Sees access={value} />
-        ) : (
-          <Loading />
-        )}
-      </section>
+        {problem || !value ? <Pending problem={problem} retry={reload} /> : <Sees access={value} />}
+      </Section>
     </>
   )
 }
@@ -90,25 +84,19 @@ function Question({
       ?.uuid ?? text
   const input = (name: keyof Asked, label: string, hint?: string) => (
     <Field label={label} {...(hint ? { hint } : {})}>
-      <input
+      <Input
         list={`${id}-${name}`}
         value={values[name]}
         autoComplete="off"
         spellcheck={false}
-        onInput={event => setValues({ ...values, [name]: event.currentTarget.value })}
+        onText={text => setValues({ ...values, [name]: text })}
       />
     </Field>
   )
   return (
     <details class="question">
       <summary>{a('access.ask')}</summary>
-      <form
-        class="stack form"
-        onSubmit={event => {
-          event.preventDefault()
-          onAsk({ ...values, object: uuidOf(values.object.trim()) })
-        }}
-      >
+      <Form class="stack form" onSubmit={() => onAsk({ ...values, object: uuidOf(values.object.trim()) })}>
         <div class="fields">
           {input('address', a('access.address'), a('access.address.hint'))}
           {input('method', a('access.method'), a('access.method.hint'))}
@@ -131,23 +119,18 @@ function Question({
           ))}
         </datalist>
         <div class="row">
-          <button type="submit" class="button primary">
-            {a('access.ask.do')}
-          </button>
+          <Button look="primary" type="submit" label={a('access.ask.do')} />
           {asked !== noQuestion && (
-            <button
-              type="button"
-              class="button"
+            <Button
+              label={a('access.ask.clear')}
               onClick={() => {
                 setValues(noQuestion)
                 onAsk(noQuestion)
               }}
-            >
-              {a('access.ask.clear')}
-            </button>
+            />
           )}
         </div>
-      </form>
+      </Form>
     </details>
   )
 }

@@ -2,12 +2,10 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
-import { Check } from '../../parts/Check.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { Check, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { FormDialog } from '../../parts/forms.tsx'
 import { useWork } from '../../parts/load.ts'
-import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { addPerson, personPath, useLocalWarning } from './people.ts'
@@ -31,61 +29,44 @@ export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.El
   const { submit, fault } = useLocalWarning(values.email, work.run)
   const isRefused = work.problem instanceof CarrelProblem && work.problem.code === 'password-refused'
   return (
-    <Dialog
+    <FormDialog
       title={a('people.add')}
-      onClose={onClose}
+      act={a('people.add')}
+      work={isRefused ? { ...work, problem: undefined } : work}
       onSubmit={submit}
-      footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            {t('cancel')}
-          </button>
-          <button type="submit" class="button primary" aria-busy={work.busy}>
-            {a('people.add')}
-          </button>
-        </>
-      }
+      onClose={onClose}
     >
       <Field label={a('person.email')} fault={fault}>
-        <input
+        <Input
           type="email"
           required
           autoComplete="off"
           value={values.email}
-          onInput={event => set({ email: event.currentTarget.value })}
+          onText={text => set({ email: text })}
         />
       </Field>
       <Field label={a('person.first')}>
-        <input
-          value={values.firstName}
-          autoComplete="off"
-          onInput={event => set({ firstName: event.currentTarget.value })}
-        />
+        <Input value={values.firstName} autoComplete="off" onText={text => set({ firstName: text })} />
       </Field>
       <Field label={a('person.last')}>
-        <input
-          value={values.lastName}
-          autoComplete="off"
-          onInput={event => set({ lastName: event.currentTarget.value })}
-        />
+        <Input value={values.lastName} autoComplete="off" onText={text => set({ lastName: text })} />
       </Field>
       <Field
         label={a('person.password')}
         hint={`${a('person.password.rules')} ${a('people.password.hint')}`}
         fault={isRefused ? a('people.password.refused') : undefined}
       >
-        <input
+        <Input
           type="password"
           minLength={8}
           autoComplete="new-password"
           value={values.password}
-          onInput={event => set({ password: event.currentTarget.value })}
+          onText={text => set({ password: text })}
         />
       </Field>
       <Check checked={values.canLogIn} onChange={isChecked => set({ canLogIn: isChecked })}>
         {a('person.may-log-in')}
       </Check>
-      {!isRefused && <ProblemNotice problem={work.problem} />}
-    </Dialog>
+    </FormDialog>
   )
 }

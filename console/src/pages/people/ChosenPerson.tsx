@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
+import { Button } from '../../parts/controls.tsx'
 import { Finder } from '../../parts/Finder.tsx'
 import { nameOf, type Person, people } from './people.ts'
 
@@ -14,9 +15,7 @@ export const ChosenPerson = ({
   person ? (
     <p>
       {a('rule.person', { name: person.email })}{' '}
-      <button type="button" class="link-button" onClick={() => onChange(undefined)}>
-        {a('change')}
-      </button>
+      <Button look="link" label={a('change')} onClick={() => onChange(undefined)} />
     </p>
   ) : (
     <Finder<Person>

@@ -2,8 +2,10 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Button } from '../../parts/controls.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
-import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { Section } from '../../parts/Page.tsx'
+import { Pending, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { eperson } from '../../session.ts'
 import { FactorCards } from '../account/Factors.tsx'
@@ -19,12 +21,9 @@ export function FactorsOf({ person }: { readonly person: Person }): JSX.Element 
   const [proofs, setProofs] = useState<readonly ProofName[]>()
   const begin = useWork(async () => setProofs(proofsOf(await loadFactors())))
   return (
-    <section class="section">
-      <h2>{t('factors.title')}</h2>
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading lines={2} />
+    <Section title={t('factors.title')}>
+      {problem || !value ? (
+        <Pending problem={problem} retry={reload} lines={2} />
       ) : value.factors.length === 0 ? (
         <p class="soft">{a('person.factors.none')}</p>
       ) : (
@@ -34,9 +33,12 @@ export function FactorsOf({ person }: { readonly person: Person }): JSX.Element 
           <ProblemNotice problem={begin.problem} />
           {eperson.value?.uuid !== uuid && (
             <div>
-              <button type="button" class="button danger" aria-busy={begin.busy} onClick={begin.run}>
-                {a('person.factors.reset')}
-              </button>
+              <Button
+                look="danger"
+                label={a('person.factors.reset')}
+                aria-busy={begin.busy}
+                onClick={begin.run}
+              />
             </div>
           )}
         </div>
@@ -58,6 +60,6 @@ export function FactorsOf({ person }: { readonly person: Person }): JSX.Element 
           <p>{a('person.factors.reset.help', { name })}</p>
         </ProofDialog>
       )}
-    </section>
+    </Section>
   )
 }

@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { Link } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
+import { Section } from '../../parts/Page.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Identities } from '../system/Identities.tsx'
 import { link, loadProviders, type Provider } from '../system/logins.ts'
@@ -19,14 +20,10 @@ export function IdentitiesOf({ person }: { readonly person: Person }): JSX.Eleme
   const [version, setVersion] = useState(0)
   if (providers.length === 0) return null
   return (
-    <section class="section">
-      <h2>{a('identities.title')}</h2>
+    <Section title={a('identities.title')}>
       <Identities person={person.uuid} changed={version} />
       <div>
-        <button type="button" class="button" onClick={() => setLinking(true)}>
-          <Icon of={Link} />
-          {a('identities.link')}
-        </button>
+        <Button icon={Link} label={a('identities.link')} onClick={() => setLinking(true)} />
       </div>
       {linking && (
         <LinkForm
@@ -36,7 +33,7 @@ export function IdentitiesOf({ person }: { readonly person: Person }): JSX.Eleme
           onLinked={() => setVersion(version + 1)}
         />
       )}
-    </section>
+    </Section>
   )
 }
 
@@ -73,23 +70,17 @@ function LinkForm({ person, providers, onClose, onLinked }: Parts): JSX.Element 
       </Field>
       {provider?.federation && (
         <Field label={a('explain.entity-id')} hint={a('identities.entity-id.hint')}>
-          <input
-            required
-            value={entityId}
-            spellcheck={false}
-            autoComplete="off"
-            onInput={event => setEntityId(event.currentTarget.value)}
-          />
+          <Input required value={entityId} spellcheck={false} autoComplete="off" onText={setEntityId} />
         </Field>
       )}
       <Field label={a('explain.subject')} hint={a('identities.subject.hint')}>
-        <input
+        <Input
           required
           value={subject}
           spellcheck={false}
           autoComplete="off"
           maxLength={1024}
-          onInput={event => setSubject(event.currentTarget.value)}
+          onText={setSubject}
         />
       </Field>
     </Confirm>

@@ -2,8 +2,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { Plus, Users } from '../../icons.ts'
+import { Button } from '../../parts/controls.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -55,12 +55,7 @@ function People(): JSX.Element {
     <Page
       title={a('people.title')}
       lead={a('people.lead')}
-      actions={
-        <button type="button" class="button primary" onClick={() => setAdding(true)}>
-          <Icon of={Plus} />
-          {a('people.add')}
-        </button>
-      }
+      actions={<Button look="primary" icon={Plus} label={a('people.add')} onClick={() => setAdding(true)} />}
     >
       <div class="toolbar">
         <AddressSearch label={a('people.search')} />

@@ -2,11 +2,12 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
+import { Button, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { ChangeForm } from '../../parts/forms.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
-import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { type At, LoadingPage, Page, Section } from '../../parts/Page.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { href } from '../../router.ts'
@@ -31,20 +32,12 @@ import {
 import { RevokeToken } from './RevokeToken.tsx'
 
 /** One eperson: their data, and the actions on their account. */
-function PersonPage({
-  parameters: { uuid = '' },
-}: {
-  readonly parameters: { readonly uuid?: string }
-}): JSX.Element {
+function PersonPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadPerson(uuid, signal), [uuid, who.value])
   const { value: password } = useLoad(signal => loadHasPassword(uuid, signal), [value])
   const crumbs = [[a('people.title'), href('admin/people')]] as const
   if (problem || !value)
-    return (
-      <Page title={a('person.title')} crumbs={crumbs}>
-        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
-      </Page>
-    )
+    return <LoadingPage title={a('person.title')} crumbs={crumbs} problem={problem} retry={reload} />
   return (
     <Page
       title={nameOf(value)}
@@ -57,18 +50,16 @@ function PersonPage({
       }
       actions={<PersonActions person={value} onChange={reload} />}
     >
-      <section class="section">
-        <h2>{a('person.profile')}</h2>
+      <Section title={a('person.profile')}>
         <Profile person={value} onChange={reload} />
-      </section>
+      </Section>
       <AccessView person={value} />
       <SpecialGroupsOf person={uuid} />
       <IdentitiesOf person={value} />
       <FactorsOf person={value} />
-      <section class="section">
-        <h2>{a('tokens.title')}</h2>
+      <Section title={a('tokens.title')}>
         <Tokens uuid={uuid} />
-      </section>
+      </Section>
       <p>
         <a href={href(`admin/audit?person=${uuid}`)}>{a('person.trail')}</a>
       </p>
@@ -98,35 +89,23 @@ function Profile({
   const { submit, fault } = useLocalWarning(values.email, work.run, person.email)
   const input = (name: keyof typeof values, label: string, type: 'text' | 'email' = 'text') => (
     <Field label={label} fault={type === 'email' ? fault : undefined}>
-      <input
+      <Input
         type={type as 'email'}
         required={type === 'email'}
         autoComplete="off"
         value={values[name]}
-        onInput={event => setValues({ ...values, [name]: event.currentTarget.value })}
+        onText={text => setValues({ ...values, [name]: text })}
       />
     </Field>
   )
   return (
-    <form
-      class="stack form"
-      onSubmit={event => {
-        event.preventDefault()
-        if (!isSame) submit()
-      }}
-    >
+    <ChangeForm isSame={isSame} work={work} onSubmit={submit}>
       <div class="fields">
         {input('firstName', a('person.first'))}
         {input('lastName', a('person.last'))}
         {input('email', a('person.email'), 'email')}
       </div>
-      <ProblemNotice problem={work.problem} />
-      <div>
-        <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>
-          {t('save')}
-        </button>
-      </div>
-    </form>
+    </ChangeForm>
   )
 }
 
@@ -150,9 +129,7 @@ function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {
             id: 'revoke',
             label: <span class="sr-only">{a('actions')}</span>,
             cell: token => (
-              <button type="button" class="link-button danger" onClick={() => setLeaving(token)}>
-                {a('tokens.revoke')}
-              </button>
+              <Button look="danger-link" label={a('tokens.revoke')} onClick={() => setLeaving(token)} />
             ),
           },
         ]}

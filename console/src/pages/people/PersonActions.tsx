@@ -1,16 +1,18 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { actAs, client } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { Ban, ChevronDown, CircleCheck, KeyRound, LogOut, Trash2, UserRoundCog } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { FormDialog } from '../../parts/forms.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { useLoad } from '../../parts/load.ts'
-import { Menu } from '../../parts/Menu.tsx'
+import { useLoad, useWork } from '../../parts/load.ts'
+import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { eperson } from '../../session.ts'
-import { ActAs } from './ActAs.tsx'
 import {
   deletePerson,
   letLogIn,
@@ -40,20 +42,10 @@ export function PersonActions({
     signal => (isSelf || !canLogIn ? Promise.resolve(false) : mayActAs(uuid, signal)),
     [uuid, canLogIn, isSelf],
   )
-  const entries = [
-    ['password', KeyRound, a('person.set-password')],
-    ['logout', LogOut, a('person.log-out')],
-    ['login', canLogIn ? Ban : CircleCheck, canLogIn ? a('person.disable') : a('person.enable')],
-    ['delete', Trash2, a('person.delete')],
-  ] as const
+  const lock = canLogIn ? a('person.disable') : a('person.enable')
   return (
     <>
-      {mayAct && (
-        <button type="button" class="button" onClick={() => setOpen('act')}>
-          <Icon of={UserRoundCog} />
-          {a('act.do')}
-        </button>
-      )}
+      {mayAct && <Button icon={UserRoundCog} label={a('act.do')} onClick={() => setOpen('act')} />}
       <Menu
         button={
           <>
@@ -62,22 +54,17 @@ export function PersonActions({
           </>
         }
       >
-        {closeMenu =>
-          entries.map(([what, icon, label]) => (
-            <button
-              key={what}
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                closeMenu()
-                setOpen(what)
-              }}
-            >
-              <Icon of={icon} />
-              {label}
-            </button>
-          ))
-        }
+        {closeMenu => (
+          <MenuEntries
+            close={closeMenu}
+            of={[
+              [a('person.set-password'), () => setOpen('password'), KeyRound],
+              [a('person.log-out'), () => setOpen('logout'), LogOut],
+              [lock, () => setOpen('login'), canLogIn ? Ban : CircleCheck],
+              [a('person.delete'), () => setOpen('delete'), Trash2],
+            ]}
+          />
+        )}
       </Menu>
       {open === 'act' && <ActAs person={person} onClose={close} />}
       {open === 'password' && <NewPassword person={person} onClose={close} />}
@@ -97,8 +84,8 @@ export function PersonActions({
       )}
       {open === 'login' && (
         <Confirm
-          title={canLogIn ? a('person.disable') : a('person.enable')}
-          act={canLogIn ? a('person.disable') : a('person.enable')}
+          title={lock}
+          act={lock}
           tone={canLogIn ? 'danger' : 'primary'}
           onClose={close}
           work={async () => {
@@ -151,15 +138,40 @@ function NewPassword({
     >
       <p class="soft">{a('person.set-password.help', { name: nameOf(person) })}</p>
       <Field label={a('person.password.new')} hint={a('person.password.rules')}>
-        <input
+        <Input
           type="password"
           required
           minLength={8}
           autoComplete="new-password"
           value={password}
-          onInput={event => setTyped(event.currentTarget.value)}
+          onText={setTyped}
         />
       </Field>
     </Confirm>
+  )
+}
+
+/** Maximum length of a reason in characters, set by the service. */
+const longest = 1_000
+
+/** Asks for a reason, then lets the administrator act on behalf of the person. */
+function ActAs({ person, onClose }: { readonly person: Person; readonly onClose: () => void }): JSX.Element {
+  const [reason, setReason] = useState('')
+  const { uuid } = person
+  const name = nameOf(person)
+  const work = useWork(async () => {
+    // If the service refuses, the dialog reports it once, instead of every page.
+    await client.onBehalfOf(uuid, { reason: reason.trim() }).status()
+    onClose()
+    actAs({ uuid, name, reason: reason.trim() })
+    go('')
+  })
+  return (
+    <FormDialog title={a('act.title', { name })} act={a('act.do')} work={work} onClose={onClose}>
+      <p class="soft">{a('act.help')}</p>
+      <Field label={a('act.reason')}>
+        <Input required maxLength={longest} pattern=".*\S.*" value={reason} onText={setReason} />
+      </Field>
+    </FormDialog>
   )
 }
