@@ -4,12 +4,12 @@ import { pathOf } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatMoment, formatNumber, tOf } from '../../i18n/i18n.ts'
 import { ScrollText, ShieldCheck } from '../../icons.ts'
+import { Button } from '../../parts/controls.tsx'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Pager } from '../../parts/Pager.tsx'
-import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { Empty, Pending, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
@@ -99,20 +99,15 @@ function Audit(): JSX.Element {
       lead={a('audit.lead')}
       actions={
         <>
-          <button type="button" class="button" onClick={() => setVerifying(true)}>
-            <Icon of={ShieldCheck} />
-            {a('audit.verify')}
-          </button>
+          <Button icon={ShieldCheck} label={a('audit.verify')} onClick={() => setVerifying(true)} />
           <Export filter={filter} />
         </>
       }
     >
       <Filters filter={filter} />
       <Progress busy={loading && value !== undefined} />
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading />
+      {problem || !value ? (
+        <Pending problem={problem} retry={reload} />
       ) : value.total === 0 ? (
         <Empty icon={ScrollText} title={a('audit.none')} help={a('audit.none.help')} />
       ) : (

@@ -5,8 +5,7 @@ import { a } from '../../i18n/admin.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
-import { Loading, ProblemView } from '../../parts/states.tsx'
+import { type At, LoadingPage, Page } from '../../parts/Page.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
@@ -14,19 +13,11 @@ import { Outcome, Someone } from './Audit.tsx'
 import { loadEvent, type TrailEvent } from './trail.ts'
 
 /** One event of the trail, with the values before and after it. */
-function EventPage({
-  parameters: { id = '' },
-}: {
-  readonly parameters: { readonly id?: string }
-}): JSX.Element {
+function EventPage({ parameters: { id = '' } }: At<'id'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadEvent(id, signal), [id, who.value])
   const crumbs = [[a('audit.title'), href('admin/audit')]] as const
   if (problem || !value)
-    return (
-      <Page title={a('event.title', { id })} crumbs={crumbs}>
-        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
-      </Page>
-    )
+    return <LoadingPage title={a('event.title', { id })} crumbs={crumbs} problem={problem} retry={reload} />
   const { event, names } = value
   return (
     <Page

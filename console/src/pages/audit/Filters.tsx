@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { eventNames } from '../../../../src/model/audit-events.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { tOf, zone } from '../../i18n/i18n.ts'
+import { Button, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { query, setQuery } from '../../router.ts'
@@ -54,11 +55,15 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
         </select>
       </Field>
       <Field label={a('event.outcome')}>
-        <select value={filter.outcome} onChange={event => set({ outcome: event.currentTarget.value })}>
-          <option value="">{a('all')}</option>
-          <option value="success">{tOf('outcome', 'success')}</option>
-          <option value="failure">{tOf('outcome', 'failure')}</option>
-        </select>
+        <Select
+          value={filter.outcome}
+          onChoose={chosen => set({ outcome: chosen })}
+          options={[
+            ['', a('all')],
+            ['success', tOf('outcome', 'success')],
+            ['failure', tOf('outcome', 'failure')],
+          ]}
+        />
       </Field>
       <Field label={a('audit.from', { zone })}>
         <input type="date" value={filter.from} onChange={event => set({ from: event.currentTarget.value })} />
@@ -71,13 +76,10 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
         />
       </Field>
       {!isEmpty && (
-        <button
-          type="button"
-          class="button"
+        <Button
+          label={a('audit.clear')}
           onClick={() => set({ person: '', event: '', outcome: '', from: '', until: '' })}
-        >
-          {a('audit.clear')}
-        </button>
+        />
       )}
     </div>
   )

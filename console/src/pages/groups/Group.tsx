@@ -4,11 +4,12 @@ import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
+import { ChangeForm } from '../../parts/forms.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
-import { Loading, Notice, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { type At, LoadingPage, Page, Section } from '../../parts/Page.tsx'
+import { Notice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { go, href } from '../../router.ts'
@@ -21,20 +22,12 @@ import { Opens } from './Opens.tsx'
 import { RulesOfGroup } from './SpecialGroups.tsx'
 
 /** One group: its name, its members, and its subgroups. */
-function GroupPage({
-  parameters: { uuid = '' },
-}: {
-  readonly parameters: { readonly uuid?: string }
-}): JSX.Element {
+function GroupPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadGroup(uuid, signal), [uuid, who.value])
   const [deleting, setDeleting] = useState(false)
   const crumbs = [[a('groups.title'), href('admin/groups')]] as const
   if (problem || !value)
-    return (
-      <Page title={a('group.title')} crumbs={crumbs}>
-        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
-      </Page>
-    )
+    return <LoadingPage title={a('group.title')} crumbs={crumbs} problem={problem} retry={reload} />
   const mayChange = !isOpen(value)
   return (
     <Page
@@ -45,71 +38,11 @@ function GroupPage({
         mayChange &&
         !value.permanent &&
         !value.special && (
-          <button type="button" class="button danger" onClick={() => setDeleting(true)}>
-            <Icon of={Trash2} />
-            {t('delete')}
-          </button>
+          <Button look="danger" icon={Trash2} label={t('delete')} onClick={() => setDeleting(true)} />
         )
       }
     >
-      {!mayChange ? (
-        <Notice>{a('group.open.help')}</Notice>
-      ) : (
-        <>
-          <section class="section">
-            <h2>{a('group.about')}</h2>
-            <About group={value} onChange={reload} />
-          </section>
-          {value.special && (
-            <section class="section">
-              <h2>{a('special.who')}</h2>
-              <p class="soft prose">{a('special.help')}</p>
-              <RulesOfGroup group={uuid} />
-            </section>
-          )}
-          <section class="section">
-            <h2>{a('group.opens')}</h2>
-            <p class="soft">{a('group.opens.help')}</p>
-            <Opens group={value.name} />
-          </section>
-          <section class="section">
-            <h2>{a('group.members')}</h2>
-            <p class="soft">{a('group.members.help')}</p>
-            <Members<Person>
-              isClosed={value.special}
-              group={uuid}
-              kind="epersons"
-              search={`${people}/search/isNotMemberOf`}
-              texts={{
-                label: a('group.members'),
-                find: a('group.members.find'),
-                none: a('group.members.none'),
-              }}
-              nameOf={nameOf}
-              noteOf={({ email }) => email}
-              pathOf={person => personPath(person.uuid)}
-            />
-          </section>
-          <section class="section">
-            <h2>{a('group.subgroups')}</h2>
-            <p class="soft">{a('group.subgroups.help')}</p>
-            <Members<Group>
-              isClosed={value.special}
-              group={uuid}
-              kind="subgroups"
-              search={`${groups}/search/isNotMemberOf`}
-              texts={{
-                label: a('group.subgroups'),
-                find: a('group.subgroups.find'),
-                none: a('group.subgroups.none'),
-              }}
-              nameOf={({ name }) => name}
-              noteOf={({ metadata }) => textOf(metadata, 'dc.description')}
-              pathOf={group => groupPath(group.uuid)}
-            />
-          </section>
-        </>
-      )}
+      {!mayChange ? <Notice>{a('group.open.help')}</Notice> : <Sections group={value} onChange={reload} />}
       {deleting && (
         <Confirm
           title={a('group.delete.title', { name: value.name })}
@@ -129,7 +62,64 @@ function GroupPage({
   )
 }
 
-function About({ group, onChange }: { readonly group: Group; readonly onChange: () => void }): JSX.Element {
+interface GroupParts {
+  readonly group: Group
+  readonly onChange: () => void
+}
+
+function Sections({ group, onChange }: GroupParts): JSX.Element {
+  const { uuid } = group
+  return (
+    <>
+      <Section title={a('group.about')}>
+        <About group={group} onChange={onChange} />
+      </Section>
+      {group.special && (
+        <Section title={a('special.who')}>
+          <p class="soft prose">{a('special.help')}</p>
+          <RulesOfGroup group={uuid} />
+        </Section>
+      )}
+      <Section title={a('group.opens')} help={a('group.opens.help')}>
+        <Opens group={group.name} />
+      </Section>
+      <Section title={a('group.members')} help={a('group.members.help')}>
+        <Members<Person>
+          isClosed={group.special}
+          group={uuid}
+          kind="epersons"
+          search={`${people}/search/isNotMemberOf`}
+          texts={{
+            label: a('group.members'),
+            find: a('group.members.find'),
+            none: a('group.members.none'),
+          }}
+          nameOf={nameOf}
+          noteOf={({ email }) => email}
+          pathOf={person => personPath(person.uuid)}
+        />
+      </Section>
+      <Section title={a('group.subgroups')} help={a('group.subgroups.help')}>
+        <Members<Group>
+          isClosed={group.special}
+          group={uuid}
+          kind="subgroups"
+          search={`${groups}/search/isNotMemberOf`}
+          texts={{
+            label: a('group.subgroups'),
+            find: a('group.subgroups.find'),
+            none: a('group.subgroups.none'),
+          }}
+          nameOf={({ name }) => name}
+          noteOf={({ metadata }) => textOf(metadata, 'dc.description')}
+          pathOf={group => groupPath(group.uuid)}
+        />
+      </Section>
+    </>
+  )
+}
+
+function About({ group, onChange }: GroupParts): JSX.Element {
   const known = textOf(group.metadata, 'dc.description')
   const [name, setName] = useTyped(group.name)
   const [description, setDescription] = useTyped(known)
@@ -141,33 +131,16 @@ function About({ group, onChange }: { readonly group: Group; readonly onChange: 
     onChange()
   })
   return (
-    <form
-      class="stack form"
-      onSubmit={event => {
-        event.preventDefault()
-        if (!isSame) work.run()
-      }}
-    >
+    <ChangeForm isSame={isSame} work={work}>
       <div class="fields">
         <Field label={a('group.name')} {...(keepsName ? { hint: a('group.permanent.help') } : {})}>
-          <input
-            required
-            readOnly={keepsName}
-            value={name}
-            onInput={event => setName(event.currentTarget.value)}
-          />
+          <Input required readOnly={keepsName} value={name} onText={setName} />
         </Field>
         <Field label={a('group.description')}>
-          <input value={description} onInput={event => setDescription(event.currentTarget.value)} />
+          <Input value={description} onText={setDescription} />
         </Field>
       </div>
-      <ProblemNotice problem={work.problem} />
-      <div>
-        <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>
-          {t('save')}
-        </button>
-      </div>
-    </form>
+    </ChangeForm>
   )
 }
 

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { Plus, UsersRound } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -51,12 +51,7 @@ function Groups(): JSX.Element {
     <Page
       title={a('groups.title')}
       lead={a('groups.lead')}
-      actions={
-        <button type="button" class="button primary" onClick={() => setAdding(true)}>
-          <Icon of={Plus} />
-          {a('groups.add')}
-        </button>
-      }
+      actions={<Button look="primary" icon={Plus} label={a('groups.add')} onClick={() => setAdding(true)} />}
     >
       <div class="toolbar">
         <AddressSearch label={a('groups.search')} />
@@ -91,19 +86,10 @@ function AddGroup({ onClose }: { readonly onClose: () => void }): JSX.Element {
       }}
     >
       <Field label={a('group.name')}>
-        <input
-          required
-          value={name}
-          autoComplete="off"
-          onInput={event => setName(event.currentTarget.value)}
-        />
+        <Input required value={name} autoComplete="off" onText={setName} />
       </Field>
       <Field label={a('group.description')}>
-        <input
-          value={description}
-          autoComplete="off"
-          onInput={event => setDescription(event.currentTarget.value)}
-        />
+        <Input value={description} autoComplete="off" onText={setDescription} />
       </Field>
     </Confirm>
   )

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { Finder } from '../../parts/Finder.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -69,14 +70,12 @@ export function Members<Row extends { readonly uuid: string }>(parts: Parts<Row>
             id: 'remove',
             label: <span class="sr-only">{a('actions')}</span>,
             cell: row => (
-              <button
-                type="button"
-                class="link-button"
+              <Button
+                look="link"
+                label={t('remove')}
                 aria-label={`${t('remove')}: ${nameOf(row)}`}
                 onClick={() => setLeaving(row)}
-              >
-                {t('remove')}
-              </button>
+              />
             ),
           },
         ]}

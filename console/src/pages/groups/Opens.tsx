@@ -4,7 +4,7 @@ import { type DataRecord, loadPage } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { tOf } from '../../i18n/i18n.ts'
 import { useLoad } from '../../parts/load.ts'
-import { Loading, ProblemView } from '../../parts/states.tsx'
+import { Pending } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { href, withQuery } from '../../router.ts'
 import { adminPath, type Declared, entitiesAddress } from '../entities-admin/declared.ts'
@@ -37,8 +37,7 @@ async function loadOpened(group: string, signal: AbortSignal) {
 /** The collections of records, and items, that a group lets its members read or write. */
 export function Opens({ group }: { readonly group: string }): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadOpened(group, signal), [group])
-  if (problem) return <ProblemView problem={problem} retry={reload} />
-  if (!value) return <Loading lines={2} />
+  if (problem || !value) return <Pending problem={problem} retry={reload} lines={2} />
   const { rule, entities, records, total, condition } = value
   if (entities.length === 0 && total === 0) return <p class="soft">{a('group.opens.none')}</p>
   const titleOf = ({ title, identifier }: DataRecord) => cut(String(title ?? identifier), 200)

@@ -2,7 +2,8 @@ import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
 import { formatTime, tOf } from '../../i18n/i18n.ts'
 import { useLoad } from '../../parts/load.ts'
-import { Loading, ProblemView } from '../../parts/states.tsx'
+import { Section } from '../../parts/Page.tsx'
+import { Pending } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { href } from '../../router.ts'
 import { groupPath, loadRules, type SpecialRule, type SpecialSession } from './groups.ts'
@@ -11,8 +12,7 @@ import '../people/people.css'
 /** The rules of the configuration that put a session into a special group. */
 export function RulesOfGroup({ group }: { readonly group: string }): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadRules(signal), [group])
-  if (problem) return <ProblemView problem={problem} retry={reload} />
-  if (!value) return <Loading lines={2} />
+  if (problem || !value) return <Pending problem={problem} retry={reload} lines={2} />
   return (
     <ul>
       {value
@@ -36,13 +36,10 @@ export function SpecialGroupsOf({ person }: { readonly person: string }): JSX.El
   const given = (value ?? []).filter((rule): rule is Given => (rule.sessions?.length ?? 0) > 0)
   const others = (value ?? []).length - given.length
   return (
-    <section class="section">
-      <h2>{a('special.title')}</h2>
+    <Section title={a('special.title')}>
       <p class="soft prose">{a('special.of-person.help')}</p>
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading lines={3} />
+      {problem || !value ? (
+        <Pending problem={problem} retry={reload} lines={3} />
       ) : (
         <>
           {given.length > 0 && (
@@ -61,7 +58,7 @@ export function SpecialGroupsOf({ person }: { readonly person: string }): JSX.El
           )}
         </>
       )}
-    </section>
+    </Section>
   )
 }
 

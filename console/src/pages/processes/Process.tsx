@@ -6,11 +6,11 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
 import { Ban, Play, Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { Facts } from '../../parts/Facts.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
-import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { type At, LoadingPage, Page, Section } from '../../parts/Page.tsx'
+import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
@@ -20,19 +20,11 @@ import { entityOf, parametersOf } from './details.ts'
 import { Follow } from './Follow.tsx'
 import { isUnderWay, processPath, removeProcess, resume } from './processes.ts'
 
-function ProcessPage({
-  parameters: { id = '' },
-}: {
-  readonly parameters: { readonly id?: string }
-}): JSX.Element {
+function ProcessPage({ parameters: { id = '' } }: At<'id'>): JSX.Element {
   const { value, problem, reload } = useLoad(() => getProcess(service.value, id), [id, who.value])
   const crumbs = [[a('processes.title'), href('admin/processes')]] as const
   if (problem || !value)
-    return (
-      <Page title={a('process.title', { id })} crumbs={crumbs}>
-        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
-      </Page>
-    )
+    return <LoadingPage title={a('process.title', { id })} crumbs={crumbs} problem={problem} retry={reload} />
   return (
     <Page
       title={`${aOf('script', value.scriptName)} ${value.processId}`}
@@ -40,8 +32,7 @@ function ProcessPage({
       actions={<Actions process={value} onChange={reload} />}
     >
       <Follow key={id} id={id} onEnd={reload} />
-      <section class="section">
-        <h2>{a('process.about')}</h2>
+      <Section title={a('process.about')}>
         <Facts
           of={[
             [a('process.begun'), formatTime(value.creationTime)],
@@ -53,7 +44,7 @@ function ProcessPage({
             ],
           ]}
         />
-      </section>
+      </Section>
     </Page>
   )
 }
@@ -93,25 +84,22 @@ function Actions({
   if (isUnderWay(state))
     return (
       <>
-        <button type="button" class="button danger" onClick={cancel.run} aria-busy={cancel.busy}>
-          <Icon of={Ban} />
-          {a('process.cancel')}
-        </button>
+        <Button
+          look="danger"
+          icon={Ban}
+          label={a('process.cancel')}
+          onClick={cancel.run}
+          aria-busy={cancel.busy}
+        />
         <ProblemNotice problem={cancel.problem} />
       </>
     )
   return (
     <>
       {state !== 'completed' && (
-        <button type="button" class="button" onClick={again.run} aria-busy={again.busy}>
-          <Icon of={Play} />
-          {a('process.resume')}
-        </button>
+        <Button icon={Play} label={a('process.resume')} onClick={again.run} aria-busy={again.busy} />
       )}
-      <button type="button" class="button" onClick={() => setDeleting(true)}>
-        <Icon of={Trash2} />
-        {t('remove')}
-      </button>
+      <Button icon={Trash2} label={t('remove')} onClick={() => setDeleting(true)} />
       <ProblemNotice problem={again.problem} />
       {deleting && (
         <Confirm

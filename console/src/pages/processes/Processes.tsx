@@ -4,8 +4,8 @@ import { useState } from 'preact/hooks'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatDuration, formatTime } from '../../i18n/i18n.ts'
 import { ListChecks, Play, RotateCw } from '../../icons.ts'
+import { Button, Select } from '../../parts/controls.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
@@ -50,31 +50,20 @@ function Processes(): JSX.Element {
       title={a('processes.title')}
       lead={a('processes.lead')}
       actions={
-        <button type="button" class="button primary" onClick={() => setStarting(true)}>
-          <Icon of={Play} />
-          {a('processes.start')}
-        </button>
+        <Button look="primary" icon={Play} label={a('processes.start')} onClick={() => setStarting(true)} />
       }
     >
       <div class="toolbar">
         <label class="row">
           {a('process.state')}
-          <select
+          <Select
             value={status ?? ''}
-            onChange={event => setQuery({ status: event.currentTarget.value, page: null })}
-          >
-            <option value="">{a('all')}</option>
-            {statuses.map(one => (
-              <option key={one} value={one}>
-                {aOf('status', one)}
-              </option>
-            ))}
-          </select>
+            onChoose={chosen => setQuery({ status: chosen, page: null })}
+            none={a('all')}
+            options={statuses.map(one => [one, aOf('status', one)])}
+          />
         </label>
-        <button type="button" class="button" onClick={() => setVersion(version + 1)}>
-          <Icon of={RotateCw} />
-          {a('reload')}
-        </button>
+        <Button icon={RotateCw} label={a('reload')} onClick={() => setVersion(version + 1)} />
       </div>
       <HalTable<Process>
         label={a('processes.title')}

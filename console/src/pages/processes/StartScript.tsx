@@ -3,11 +3,11 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a, aOf } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { FormDialog } from '../../parts/forms.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
-import { Loading, ProblemNotice } from '../../parts/states.tsx'
+import { Loading } from '../../parts/states.tsx'
 import { go } from '../../router.ts'
 import { loadScripts, processPath } from './processes.ts'
 
@@ -39,48 +39,35 @@ export function StartScript({
     go(processPath(processId))
   })
   return (
-    <Dialog
+    <FormDialog
       title={only === undefined ? a('processes.start') : aOf('script', only)}
+      act={a('processes.start.do')}
+      work={{ ...work, problem: problem ?? work.problem }}
+      isOff={!script}
       onClose={onClose}
-      onSubmit={work.run}
-      footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            {t('cancel')}
-          </button>
-          <button type="submit" class="button primary" aria-busy={work.busy} aria-disabled={!script}>
-            {a('processes.start.do')}
-          </button>
-        </>
-      }
     >
       {scripts ? (
         <>
           {only === undefined && (
             <Field label={a('process.kind')}>
-              <select
+              <Select
                 value={script?.name ?? ''}
-                onChange={event => {
-                  setName(event.currentTarget.value)
+                onChoose={chosen => {
+                  setName(chosen)
                   setValues({})
                 }}
-              >
-                {scripts.map(one => (
-                  <option key={one.name} value={one.name}>
-                    {aOf('script', one.name)}
-                  </option>
-                ))}
-              </select>
+                options={scripts.map(one => [one.name, aOf('script', one.name)])}
+              />
             </Field>
           )}
           {script && <p class="soft">{aOf('about', script.name)}</p>}
           {script?.parameters.map(({ nameLong, type }) => (
             <Field key={nameLong} label={aOf('parameter', nameLong)} hint={aOf('hint', nameLong)}>
-              <input
+              <Input
                 inputMode={type === 'integer' ? 'numeric' : 'text'}
                 autoComplete="off"
                 value={values[nameLong] ?? ''}
-                onInput={event => setValues({ ...values, [nameLong]: event.currentTarget.value })}
+                onText={text => setValues({ ...values, [nameLong]: text })}
               />
             </Field>
           ))}
@@ -88,7 +75,6 @@ export function StartScript({
       ) : (
         problem === undefined && <Loading lines={3} />
       )}
-      <ProblemNotice problem={problem ?? work.problem} />
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
-import { t, zone } from '../../i18n/i18n.ts'
-import { Check } from '../../parts/Check.tsx'
+import { zone } from '../../i18n/i18n.ts'
+import { Check, Input, Select, TextArea } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { ChangeForm } from '../../parts/forms.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
-import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { Loading, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { who } from '../../session.ts'
@@ -61,54 +62,37 @@ function AlertForm({
     await lookForAlert()
   })
   return (
-    <form
-      class="stack form"
-      onSubmit={event => {
-        event.preventDefault()
-        if (!isSame) work.run()
-      }}
-    >
+    <ChangeForm isSame={isSame} work={work}>
       <Field label={a('alert.message')}>
-        <textarea
+        <TextArea
           required
           rows={3}
           maxLength={2_000}
           value={values.message}
-          onInput={event => setValues({ ...values, message: event.currentTarget.value })}
+          onText={text => setValues({ ...values, message: text })}
         />
       </Field>
       <Field label={a('alert.until', { zone })} hint={a('alert.until.hint')}>
-        <input
+        <Input
           type="datetime-local"
           value={values.until}
-          onInput={event => setValues({ ...values, until: event.currentTarget.value })}
+          onText={text => setValues({ ...values, until: text })}
         />
       </Field>
       <Field label={a('alert.sessions')}>
-        <select
+        <Select
           value={values.sessions}
-          onChange={event => {
-            const sessions = allowed.find(one => one === event.currentTarget.value) ?? 'all'
+          onChoose={chosen => {
+            const sessions = allowed.find(one => one === chosen) ?? 'all'
             setValues({ ...values, sessions })
           }}
-        >
-          {allowed.map(one => (
-            <option key={one} value={one}>
-              {a(`alert.sessions.${one}`)}
-            </option>
-          ))}
-        </select>
+          options={allowed.map(one => [one, a(`alert.sessions.${one}`)])}
+        />
       </Field>
       <Check checked={values.active} onChange={isChecked => setValues({ ...values, active: isChecked })}>
         {a('alert.active')}
       </Check>
-      <ProblemNotice problem={work.problem} />
-      <div>
-        <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>
-          {t('save')}
-        </button>
-      </div>
-    </form>
+    </ChangeForm>
   )
 }
 
