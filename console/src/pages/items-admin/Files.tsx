@@ -6,10 +6,11 @@ import { a } from '../../i18n/admin.ts'
 import { formatBytes, t, tOf } from '../../i18n/i18n.ts'
 import { useStopper } from '../../parts/abort.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Drop } from '../../parts/Drop.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { Pending, ProblemNotice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { addBundle, type Bitstream, deleteFile, loadFiles, replaceFile } from './items.ts'
@@ -69,40 +70,32 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
       label: <span class="sr-only">{a('actions')}</span>,
       cell: file => (
         <span class="row apart">
-          <button
-            type="button"
-            class="link-button"
+          <Button
+            look="link"
+            label={a('file.access')}
             aria-label={`${a('file.access')}: ${file.name}`}
             onClick={() => setShown(file)}
-          >
-            {a('file.access')}
-          </button>
-          <button
-            type="button"
-            class="link-button"
+          />
+          <Button
+            look="link"
+            label={a('file.replace')}
             aria-label={`${a('file.replace')}: ${file.name}`}
             onClick={() => setReplacing(file)}
-          >
-            {a('file.replace')}
-          </button>
-          <button
-            type="button"
-            class="link-button danger"
+          />
+          <Button
+            look="danger-link"
+            label={t('delete')}
             aria-label={`${t('delete')}: ${file.name}`}
             onClick={() => setLeaving(file)}
-          >
-            {t('delete')}
-          </button>
+          />
         </span>
       ),
     },
   ]
   return (
     <div class="stack">
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading lines={3} />
+      {problem || !value ? (
+        <Pending problem={problem} retry={reload} lines={3} />
       ) : value.every(({ files }) => files.total === 0) ? (
         <p class="soft">{a('files.none')}</p>
       ) : (
@@ -140,9 +133,7 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
             max={Math.max(1, sending.total)}
           />
           <div>
-            <button type="button" class="button" onClick={sending.stop}>
-              {t('cancel')}
-            </button>
+            <Button label={t('cancel')} onClick={sending.stop} />
           </div>
         </div>
       ) : (

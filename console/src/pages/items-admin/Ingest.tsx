@@ -6,7 +6,7 @@ import { service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes, t } from '../../i18n/i18n.ts'
 import { useStopper } from '../../parts/abort.ts'
-import { Check } from '../../parts/Check.tsx'
+import { Button, Check, Input, LinkButton } from '../../parts/controls.tsx'
 import { Drop } from '../../parts/Drop.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
@@ -112,24 +112,18 @@ function Ingest(): JSX.Element {
         {running.ended && (
           <div class="row">
             {running.dryRun && running.ended.state === 'completed' && (
-              <button
-                type="button"
-                class="button primary"
+              <Button
+                look="primary"
+                label={a('ingest.for-real')}
                 aria-busy={work.busy}
                 onClick={() => {
                   isForReal.current = true
                   work.run()
                 }}
-              >
-                {a('ingest.for-real')}
-              </button>
+              />
             )}
-            <a class="button" href={href('admin/items')}>
-              {a('items.title')}
-            </a>
-            <button type="button" class="button" onClick={() => setRunning(undefined)}>
-              {a('ingest.back')}
-            </button>
+            <LinkButton label={a('items.title')} href={href('admin/items')} />
+            <Button label={a('ingest.back')} onClick={() => setRunning(undefined)} />
           </div>
         )}
         <ProblemNotice problem={work.problem} />
@@ -150,9 +144,7 @@ function Ingest(): JSX.Element {
             }}
           />
           <div>
-            <button type="button" class="button" onClick={() => chooseFolder(chooseAll)}>
-              {a('ingest.folder')}
-            </button>
+            <Button label={a('ingest.folder')} onClick={() => chooseFolder(chooseAll)} />
           </div>
           <ProblemNotice problem={reading.problem} />
           <details>
@@ -175,16 +167,14 @@ function Ingest(): JSX.Element {
             value={done}
             max={Math.max(1, file?.size ?? 1)}
           />
-          <button type="button" class="button" onClick={stopper.stop}>
-            {t('cancel')}
-          </button>
+          <Button label={t('cancel')} onClick={stopper.stop} />
         </div>
       )}
       <section class="section form">
         <h2>{a('import.options')}</h2>
         <div class="fields">
           <Field label={a('ingest.name')} hint={a('ingest.name.hint')}>
-            <input value={options.name} onInput={event => set({ name: event.currentTarget.value })} />
+            <Input value={options.name} onText={text => set({ name: text })} />
           </Field>
           <RuleField
             label={a('ingest.read')}
@@ -195,18 +185,10 @@ function Ingest(): JSX.Element {
           {options.read !== '' && options.read !== 'admin' && (
             <>
               <Field label={a('policies.from')}>
-                <input
-                  type="date"
-                  value={options.from}
-                  onInput={event => set({ from: event.currentTarget.value })}
-                />
+                <Input type="date" value={options.from} onText={text => set({ from: text })} />
               </Field>
               <Field label={a('policies.until')}>
-                <input
-                  type="date"
-                  value={options.until}
-                  onInput={event => set({ until: event.currentTarget.value })}
-                />
+                <Input type="date" value={options.until} onText={text => set({ until: text })} />
               </Field>
             </>
           )}
@@ -217,18 +199,16 @@ function Ingest(): JSX.Element {
         </div>
         <ProblemNotice problem={work.problem} />
         <div>
-          <button
-            type="button"
-            class="button primary"
+          <Button
+            look="primary"
+            label={options.dryRun ? a('ingest.try') : a('ingest.do')}
             aria-disabled={!file}
             aria-busy={work.busy}
             onClick={() => {
               isForReal.current = false
               if (file) work.run()
             }}
-          >
-            {options.dryRun ? a('ingest.try') : a('ingest.do')}
-          </button>
+          />
         </div>
       </section>
     </Page>

@@ -4,12 +4,12 @@ import { a } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
 import { Archive, ArchiveRestore, ChevronDown, Eye, EyeOff, Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { LinkButton } from '../../parts/controls.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Menu } from '../../parts/Menu.tsx'
-import { Page } from '../../parts/Page.tsx'
-import { Loading, ProblemView } from '../../parts/states.tsx'
+import { Menu, MenuEntries } from '../../parts/Menu.tsx'
+import { type At, LoadingPage, Page, Section } from '../../parts/Page.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { go, href } from '../../router.ts'
@@ -21,19 +21,11 @@ import { MetadataEditor } from './MetadataEditor.tsx'
 import { Policies } from './Policies.tsx'
 
 /** One item: its metadata, its files, and its policies. */
-function ItemAdmin({
-  parameters: { uuid = '' },
-}: {
-  readonly parameters: { readonly uuid?: string }
-}): JSX.Element {
+function ItemAdmin({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadItem(uuid, signal), [uuid, who.value])
   const crumbs = [[a('items.title'), href('admin/items')]] as const
   if (problem || !value)
-    return (
-      <Page title={a('item.page')} crumbs={crumbs}>
-        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
-      </Page>
-    )
+    return <LoadingPage title={a('item.page')} crumbs={crumbs} problem={problem} retry={reload} />
   const { item } = value
   return (
     <Page
@@ -49,18 +41,15 @@ function ItemAdmin({
           [a('item.modified'), formatTime(item.lastModified)],
         ]}
       />
-      <section class="section">
-        <h2>{a('item.metadata')}</h2>
+      <Section title={a('item.metadata')}>
         <MetadataEditor tagged={value} onChange={reload} />
-      </section>
-      <section class="section">
-        <h2>{a('files.title')}</h2>
+      </Section>
+      <Section title={a('files.title')}>
         <Files item={uuid} />
-      </section>
-      <section class="section">
-        <h2>{a('policies.title')}</h2>
+      </Section>
+      <Section title={a('policies.title')}>
         <Policies object={uuid} isItem />
-      </section>
+      </Section>
     </Page>
   )
 }
@@ -82,10 +71,7 @@ function Actions({ item, onChange }: { readonly item: Item; readonly onChange: (
   }
   return (
     <>
-      <a class="button" href={href(`items/${uuid}`)}>
-        <Icon of={Eye} />
-        {a('item.show')}
-      </a>
+      <LinkButton icon={Eye} label={a('item.show')} href={href(`items/${uuid}`)} />
       <Menu
         button={
           <>
@@ -94,32 +80,20 @@ function Actions({ item, onChange }: { readonly item: Item; readonly onChange: (
           </>
         }
       >
-        {close => {
-          const entry = (icon: typeof Eye, label: string, run: () => void) => (
-            <button
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                close()
-                run()
-              }}
-            >
-              <Icon of={icon} />
-              {label}
-            </button>
-          )
-          return (
-            <>
-              {entry(
-                withdrawn ? ArchiveRestore : Archive,
+        {close => (
+          <MenuEntries
+            close={close}
+            of={[
+              [
                 withdrawn ? a('item.reinstate') : a('item.withdraw'),
                 () => setOpen('withdraw'),
-              )}
-              {entry(discoverable ? EyeOff : Eye, discoverable ? a('item.hide') : a('item.unhide'), hide)}
-              {entry(Trash2, a('item.delete'), () => setOpen('delete'))}
-            </>
-          )
-        }}
+                withdrawn ? ArchiveRestore : Archive,
+              ],
+              [discoverable ? a('item.hide') : a('item.unhide'), hide, discoverable ? EyeOff : Eye],
+              [a('item.delete'), () => setOpen('delete'), Trash2],
+            ]}
+          />
+        )}
       </Menu>
       {open === 'withdraw' && (
         <Confirm

@@ -4,15 +4,14 @@ import type { DataRecord } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatTime } from '../../i18n/i18n.ts'
 import { Library, Plus, Upload } from '../../icons.ts'
-import { Check } from '../../parts/Check.tsx'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, Check, Input, LinkButton } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Pager } from '../../parts/Pager.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
-import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { Empty, Pending, Progress } from '../../parts/states.tsx'
 import { type Column, type Order, Table } from '../../parts/Table.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { go, href, query, setQuery } from '../../router.ts'
@@ -147,14 +146,8 @@ function Items(): JSX.Element {
       lead={a('items.lead')}
       actions={
         <>
-          <a class="button" href={href('admin/ingest')}>
-            <Icon of={Upload} />
-            {a('ingest.do')}
-          </a>
-          <button type="button" class="button primary" onClick={() => setAdding(true)}>
-            <Icon of={Plus} />
-            {a('items.add')}
-          </button>
+          <LinkButton icon={Upload} label={a('ingest.do')} href={href('admin/ingest')} />
+          <Button look="primary" icon={Plus} label={a('items.add')} onClick={() => setAdding(true)} />
         </>
       }
     >
@@ -168,10 +161,8 @@ function Items(): JSX.Element {
         </Check>
       </div>
       <Progress busy={loading && value !== undefined} />
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading />
+      {problem || !value ? (
+        <Pending problem={problem} retry={reload} />
       ) : value.total === 0 ? (
         <Empty icon={Library} title={a('items.none')} help={a('items.none.help')} />
       ) : (
@@ -224,12 +215,7 @@ function AddItem({ onClose }: { readonly onClose: () => void }): JSX.Element {
     >
       <p class="soft">{a('items.add.help')}</p>
       <Field label={a('item.title')}>
-        <input
-          required
-          value={title}
-          autoComplete="off"
-          onInput={event => setTitle(event.currentTarget.value)}
-        />
+        <Input required value={title} autoComplete="off" onText={setTitle} />
       </Field>
     </Confirm>
   )

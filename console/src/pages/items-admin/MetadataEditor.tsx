@@ -4,7 +4,7 @@ import { CarrelProblem, service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { language, t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
-import { Icon } from '../../parts/Icon.tsx'
+import { Button, Form, Input, Submit, TextArea } from '../../parts/controls.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -142,13 +142,7 @@ export function MetadataEditor({
     setLines(lines.map(line => (line.id === id ? { ...line, ...change } : line)))
   const isStale = work.problem instanceof CarrelProblem && work.problem.status === 412
   return (
-    <form
-      class="stack"
-      onSubmit={event => {
-        event.preventDefault()
-        if (!isSame) work.run()
-      }}
-    >
+    <Form class="stack" onSubmit={() => !isSame && work.run()}>
       <div class="metadata-head" aria-hidden="true">
         <span>{a('field.name')}</span>
         <span>{a('metadata.value.head')}</span>
@@ -163,51 +157,41 @@ export function MetadataEditor({
               known={known.value ?? []}
               onChoose={chosen => set(id, { field: chosen })}
             />
-            <textarea
+            <TextArea
               aria-label={a('metadata.value', { n: at + 1 })}
               rows={value.length > 80 || value.includes('\n') ? 3 : 1}
               dir="auto"
               value={value}
-              onInput={event => set(id, { value: event.currentTarget.value })}
+              onText={text => set(id, { value: text })}
             />
-            <input
+            <Input
               class="language"
               aria-label={a('metadata.language', { n: at + 1 })}
               spellcheck={false}
               value={language}
-              onInput={event => set(id, { language: event.currentTarget.value })}
+              onText={text => set(id, { language: text })}
             />
-            <button
-              type="button"
-              class="button quiet icon"
+            <Button
+              look="icon"
+              icon={X}
+              size={16}
               aria-label={a('metadata.remove', { n: at + 1 })}
               title={t('remove')}
               onClick={() => setLines(lines.filter(line => line.id !== id))}
-            >
-              <Icon of={X} size={16} />
-            </button>
+            />
           </li>
         ))}
       </ul>
       {isStale ? <Notice tone="warn">{a('declare.stale')}</Notice> : <ProblemNotice problem={work.problem} />}
       <div class="row">
-        <button
-          type="button"
-          class="button"
+        <Button
+          icon={Plus}
+          label={a('metadata.add')}
           onClick={() => setLines([...lines, { id: ++count, field: '', value: '', language: '' }])}
-        >
-          <Icon of={Plus} />
-          {a('metadata.add')}
-        </button>
-        <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>
-          {t('save')}
-        </button>
-        {!isSame && (
-          <button type="button" class="button quiet" onClick={() => setLines(start)}>
-            {t('cancel')}
-          </button>
-        )}
+        />
+        <Submit label={t('save')} aria-disabled={isSame} busy={work.busy} />
+        {!isSame && <Button look="quiet" label={t('cancel')} onClick={() => setLines(start)} />}
       </div>
-    </form>
+    </Form>
   )
 }

@@ -3,11 +3,11 @@ import { useState } from 'preact/hooks'
 import { a, aOf } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Plus } from '../../icons.ts'
+import { Button, Form, Input, Select, Submit } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Finder } from '../../parts/Finder.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
-import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
+import { Pending, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { dayInWords } from '../entities-admin/rules.ts'
 import { type Group, groups } from '../groups/groups.ts'
@@ -30,8 +30,7 @@ export function Policies({
 }): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadPolicies(object, signal), [object])
   const [adding, setAdding] = useState(false)
-  if (problem) return <ProblemView problem={problem} retry={reload} />
-  if (!value) return <Loading lines={2} />
+  if (problem || !value) return <Pending problem={problem} retry={reload} lines={2} />
   return (
     <div class="stack">
       <p class="soft">{value.length === 0 ? a('policies.none') : a('policies.administrators')}</p>
@@ -54,10 +53,7 @@ export function Policies({
         />
       ) : (
         <div>
-          <button type="button" class="button" onClick={() => setAdding(true)}>
-            <Icon of={Plus} />
-            {a('policies.add')}
-          </button>
+          <Button icon={Plus} label={a('policies.add')} onClick={() => setAdding(true)} />
         </div>
       )}
     </div>
@@ -80,15 +76,13 @@ function OnePolicy({
   return (
     <li>
       <bdi>{words}</bdi>
-      <button
-        type="button"
-        class="link-button"
+      <Button
+        look="link"
+        label={t('remove')}
         aria-busy={work.busy}
         aria-label={`${t('remove')}: ${words}`}
         onClick={work.run}
-      >
-        {t('remove')}
-      </button>
+      />
       <ProblemNotice problem={work.problem} />
     </li>
   )
@@ -145,39 +139,34 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
   const isReversed = days.from !== '' && days.until !== '' && days.from > days.until
   const day = (name: 'from' | 'until', label: string) => (
     <Field label={label} fault={isReversed && name === 'until' ? a('policies.reversed') : undefined}>
-      <input
-        type="date"
-        value={days[name]}
-        onInput={event => setDays({ ...days, [name]: event.currentTarget.value })}
-      />
+      <Input type="date" value={days[name]} onText={text => setDays({ ...days, [name]: text })} />
     </Field>
   )
   return (
-    <form
-      class="new-policy"
-      onSubmit={event => {
-        event.preventDefault()
-        if (!isReversed) work.run()
-      }}
-    >
+    <Form class="new-policy" onSubmit={() => !isReversed && work.run()}>
       <div class="fields">
         <Field label={a('policies.who')}>
-          <select value={who} onChange={event => setWho(event.currentTarget.value as typeof who)}>
-            <option value="anybody">{aOf('role', 'anonymous')}</option>
-            <option value="logged-in">{aOf('role', 'eperson')}</option>
-            <option value="group">{a('rule.a-group')}</option>
-            <option value="person">{a('rule.a-person')}</option>
-          </select>
+          <Select
+            value={who}
+            onChoose={setWho}
+            options={[
+              ['anybody', aOf('role', 'anonymous')],
+              ['logged-in', aOf('role', 'eperson')],
+              ['group', a('rule.a-group')],
+              ['person', a('rule.a-person')],
+            ]}
+          />
         </Field>
         {isItem && (
           <Field label={a('policies.what')}>
-            <select
+            <Select
               value={action}
-              onChange={event => setAction(event.currentTarget.value === 'WRITE' ? 'WRITE' : 'READ')}
-            >
-              <option value="READ">{a('policies.may-read')}</option>
-              <option value="WRITE">{a('policies.may-write')}</option>
-            </select>
+              onChoose={chosen => setAction(chosen === 'WRITE' ? 'WRITE' : 'READ')}
+              options={[
+                ['READ', a('policies.may-read')],
+                ['WRITE', a('policies.may-write')],
+              ]}
+            />
           </Field>
         )}
         {day('from', a('policies.from'))}
@@ -187,19 +176,14 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
       {who === 'person' && <ChosenPerson person={person} onChange={setPerson} />}
       <ProblemNotice problem={work.problem} />
       <div class="row">
-        <button
-          type="submit"
-          class="button primary"
+        <Submit
+          label={a('policies.add.do')}
           aria-disabled={uuid === undefined || isReversed}
-          aria-busy={work.busy}
-        >
-          {a('policies.add.do')}
-        </button>
-        <button type="button" class="button" onClick={onCancel}>
-          {t('cancel')}
-        </button>
+          busy={work.busy}
+        />
+        <Button label={t('cancel')} onClick={onCancel} />
       </div>
-    </form>
+    </Form>
   )
 }
 
@@ -214,9 +198,7 @@ export const ChosenGroup = ({
   group ? (
     <p>
       {a('rule.group', { name: group.name })}{' '}
-      <button type="button" class="link-button" onClick={() => onChange(undefined)}>
-        {a('change')}
-      </button>
+      <Button look="link" label={a('change')} onClick={() => onChange(undefined)} />
     </p>
   ) : (
     <Finder<Group>

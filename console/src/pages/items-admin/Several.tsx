@@ -5,8 +5,8 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { Trash2, Users } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { toast } from '../../parts/toast.tsx'
 import type { Group } from '../groups/groups.ts'
 import { addPolicy, deleteItem, deletePolicy, loadPolicies } from './items.ts'
@@ -43,14 +43,8 @@ export function Several({
   return (
     <section class="several" aria-label={a('several.chosen', { n })}>
       <strong>{a('several.chosen', { n })}</strong>
-      <button type="button" class="button" onClick={() => setOpen('readers')}>
-        <Icon of={Users} />
-        {a('several.read')}
-      </button>
-      <button type="button" class="button danger" onClick={() => setOpen('delete')}>
-        <Icon of={Trash2} />
-        {t('delete')}
-      </button>
+      <Button icon={Users} label={a('several.read')} onClick={() => setOpen('readers')} />
+      <Button look="danger" icon={Trash2} label={t('delete')} onClick={() => setOpen('delete')} />
       {open === 'readers' && (
         <Readers n={n} onClose={() => setOpen(undefined)} work={group => forEach(to(group), 'readers')} />
       )}
@@ -108,12 +102,16 @@ function Readers({
     >
       <p class="soft">{a('several.read.help')}</p>
       <Field label={a('policies.who')}>
-        <select value={who} onChange={event => setWho(event.currentTarget.value as typeof who)}>
-          <option value="anybody">{aOf('role', 'anonymous')}</option>
-          <option value="logged-in">{aOf('role', 'eperson')}</option>
-          <option value="group">{a('rule.a-group')}</option>
-          <option value="admin">{aOf('role', 'admin')}</option>
-        </select>
+        <Select
+          value={who}
+          onChoose={setWho}
+          options={[
+            ['anybody', aOf('role', 'anonymous')],
+            ['logged-in', aOf('role', 'eperson')],
+            ['group', a('rule.a-group')],
+            ['admin', aOf('role', 'admin')],
+          ]}
+        />
       </Field>
       {who === 'group' && <ChosenGroup group={group} onChange={setGroup} />}
     </Confirm>

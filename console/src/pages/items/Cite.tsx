@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { t } from '../../i18n/i18n.ts'
 import { Quote } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
-import { Menu } from '../../parts/Menu.tsx'
+import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { repositoryName } from '../../settings.ts'
@@ -41,19 +41,10 @@ export function Cite({ item }: { readonly item: Item }): JSX.Element {
           <p>
             <bdi>{asText(cited)}</bdi>
           </p>
-          {formats.map(([name, write]) => (
-            <button
-              key={name}
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                close()
-                copy(write(cited)).catch(() => {})
-              }}
-            >
-              {t(name)}
-            </button>
-          ))}
+          <MenuEntries
+            close={close}
+            of={formats.map(([name, write]) => [t(name), () => copy(write(cited))])}
+          />
         </div>
       )}
     </Menu>

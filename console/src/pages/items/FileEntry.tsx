@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatBytes, t, tOf } from '../../i18n/i18n.ts'
 import { Download, Eye, EyeOff, RotateCw } from '../../icons.ts'
-import { Icon } from '../../parts/Icon.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
 import type { Bitstream } from './load.ts'
@@ -47,17 +47,15 @@ export function FileEntry({
         </div>
         <div class="row">
           {kind && (
-            <button type="button" class="button" aria-expanded={open} onClick={() => setOpen(!open)}>
-              <Icon of={open ? EyeOff : Eye} />
+            <Button icon={open ? EyeOff : Eye} aria-expanded={open} onClick={() => setOpen(!open)}>
               {open ? t('files.hide') : t('files.show')}
               <span class="sr-only"> {cut(file.name, 80)}</span>
-            </button>
+            </Button>
           )}
-          <button type="button" class="button" onClick={start} aria-disabled={state?.running ?? false}>
-            <Icon of={Download} />
+          <Button icon={Download} onClick={start} aria-disabled={state?.running ?? false}>
             {t('download')}
             <span class="sr-only"> {cut(file.name, 80)}</span>
-          </button>
+          </Button>
         </div>
       </div>
       {state && <Progress state={state} onResume={start} onStop={() => transfer.current?.stop()} />}
@@ -79,15 +77,8 @@ const Progress = ({ state, onResume, onStop }: ProgressParts): JSX.Element => (
       <span class="small number soft">
         {t('files.done', { done: formatBytes(state.done), total: formatBytes(state.total) })}
       </span>
-      {!state.running && (
-        <button type="button" class="button" onClick={onResume}>
-          <Icon of={RotateCw} />
-          {t('files.resume')}
-        </button>
-      )}
-      <button type="button" class="button quiet" onClick={onStop}>
-        {t('cancel')}
-      </button>
+      {!state.running && <Button icon={RotateCw} label={t('files.resume')} onClick={onResume} />}
+      <Button look="quiet" label={t('cancel')} onClick={onStop} />
     </div>
     <ProblemNotice problem={state.problem} />
   </div>

@@ -3,12 +3,12 @@ import { useState } from 'preact/hooks'
 import { t } from '../../i18n/i18n.ts'
 import { Library, Search } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
+import { Button, Form, Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Pager } from '../../parts/Pager.tsx'
-import { Empty, Loading, loginHref, ProblemView, Progress } from '../../parts/states.tsx'
+import { Empty, loginHref, Pending, Progress } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
@@ -46,26 +46,18 @@ function Items(): JSX.Element {
         <SearchForm search={search} />
         <label class="row">
           {t('items.sort')}
-          <select value={order} onChange={event => setQuery({ sort: event.currentTarget.value, page: null })}>
-            {(Object.keys(orders) as ItemOrder[]).map(one => (
-              <option key={one} value={one}>
-                {t(`items.sort.${one}`)}
-              </option>
-            ))}
-          </select>
+          <Select
+            value={order}
+            onChoose={chosen => setQuery({ sort: chosen, page: null })}
+            options={(Object.keys(orders) as ItemOrder[]).map(one => [one, t(`items.sort.${one}`)])}
+          />
         </label>
       </div>
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading />
+      {problem || !value ? (
+        <Pending problem={problem} retry={reload} />
       ) : value.total === 0 ? (
         <Empty icon={Library} title={search ? t('items.none.found') : t('items.none')}>
-          {search && (
-            <button type="button" class="button" onClick={() => setQuery({ search: null, page: null })}>
-              {t('items.all')}
-            </button>
-          )}
+          {search && <Button label={t('items.all')} onClick={() => setQuery({ search: null, page: null })} />}
           {who.value.kind === 'nobody' && <a href={loginHref()}>{t('home.more')}</a>}
         </Empty>
       ) : (
@@ -91,26 +83,12 @@ function SearchForm({ search }: { readonly search: string }): JSX.Element {
   const [typed, setTyped] = useState(search)
   return (
     <search>
-      <form
-        class="search"
-        onSubmit={event => {
-          event.preventDefault()
-          setQuery({ search: typed.trim(), page: null })
-        }}
-      >
+      <Form class="search" onSubmit={() => setQuery({ search: typed.trim(), page: null })}>
         <Field hidden label={t('items.search')}>
-          <input
-            type="search"
-            placeholder={t('items.search')}
-            value={typed}
-            onInput={event => setTyped(event.currentTarget.value)}
-          />
+          <Input type="search" placeholder={t('items.search')} value={typed} onText={setTyped} />
         </Field>
-        <button type="submit" class="button">
-          <Icon of={Search} />
-          {t('search')}
-        </button>
-      </form>
+        <Button type="submit" icon={Search} label={t('search')} />
+      </Form>
     </search>
   )
 }

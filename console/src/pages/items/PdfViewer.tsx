@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../../i18n/i18n.ts'
 import { ChevronLeft, ChevronRight } from '../../icons.ts'
-import { Icon } from '../../parts/Icon.tsx'
+import { IconButton } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
 
@@ -57,16 +57,7 @@ function Pages({ pdf }: { readonly pdf: PDFDocumentProxy }): JSX.Element {
     }
   }, [pdf, number])
   const step = (to: number, icon: typeof ChevronLeft, label: string, can: boolean) => (
-    <button
-      type="button"
-      class="button quiet icon"
-      aria-label={label}
-      title={label}
-      aria-disabled={!can}
-      onClick={() => can && setNumber(to)}
-    >
-      <Icon of={icon} />
-    </button>
+    <IconButton icon={icon} label={label} aria-disabled={!can} onClick={() => can && setNumber(to)} />
   )
   return (
     <div class="pdf">
