@@ -7,14 +7,14 @@ import { a } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, Form, IconButton, Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { Follow } from '../processes/Follow.tsx'
 import { changeFields, type Declared, type Misfit, misfitsIn } from './declared.ts'
 import { types } from './FieldForm.tsx'
-import { changesIn, fieldsChange, newRow, type Row, rowOf, type Type } from './field-changes.ts'
+import { changesIn, fieldsChange, newRow, type Row, rowOf } from './field-changes.ts'
 import { Misfits } from './Misfits.tsx'
 import { FieldsChanged } from './Versions.tsx'
 
@@ -83,13 +83,7 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
     else making.run()
   }
   return (
-    <form
-      class="change-fields"
-      onSubmit={event => {
-        event.preventDefault()
-        submit()
-      }}
-    >
+    <Form class="change-fields" onSubmit={submit}>
       <p class="soft">{a('fields.lead')}</p>
       <ul class="field-rows">
         {rows.map(row => (
@@ -103,17 +97,14 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
         ))}
       </ul>
       <div>
-        <button
-          type="button"
-          class="button"
+        <Button
+          icon={Plus}
+          label={a('new-entity.add')}
           onClick={() => {
             counter.current++
             setAdded([...added, { ...newRow, id: `new ${counter.current}` }])
           }}
-        >
-          <Icon of={Plus} />
-          {a('new-entity.add')}
-        </button>
+        />
       </div>
       {changes.length > 0 && (
         <>
@@ -122,15 +113,12 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
             {changes.map(({ id, words, back }) => (
               <li key={words}>
                 <bdi>{words}</bdi>
-                <button
-                  type="button"
-                  class="button quiet icon"
-                  aria-label={a('fields.take-back', { change: words })}
-                  title={a('fields.take-back', { change: words })}
+                <IconButton
+                  icon={X}
+                  size={16}
+                  label={a('fields.take-back', { change: words })}
                   onClick={() => (back ? set(id, back) : setAdded(added.filter(one => one.id !== id)))}
-                >
-                  <Icon of={X} size={16} />
-                </button>
+                />
               </li>
             ))}
           </ul>
@@ -146,29 +134,25 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
       {done !== undefined && <FieldsChanged name={name} records={done} onRestore={onChange} />}
       {isStale ? (
         <Notice tone="warn">
-          {a('declare.stale')}{' '}
-          <button type="button" class="link-button" onClick={onChange}>
-            {a('declare.stale.do')}
-          </button>
+          {a('declare.stale')} <Button look="link" label={a('declare.stale.do')} onClick={onChange} />
         </Notice>
       ) : (
         <ProblemNotice problem={problem} />
       )}
       {following && <Follow key={following.id} id={following.id} onEnd={onEnd} />}
       <div class="row">
-        <button
+        <Button
+          look="primary"
           type="submit"
-          class="button primary"
+          label={
+            isChecked
+              ? a('fields.do', { n: changes.length })
+              : a(misfits.length > 0 ? 'fields.check.again' : 'fields.check')
+          }
           aria-disabled={!isReady}
           aria-busy={checking.busy || making.busy}
-        >
-          {isChecked
-            ? a('fields.do', { n: changes.length })
-            : a(misfits.length > 0 ? 'fields.check.again' : 'fields.check')}
-        </button>
-        <button type="button" class="button" onClick={onClose}>
-          {changes.length > 0 ? t('cancel') : t('close')}
-        </button>
+        />
+        <Button label={changes.length > 0 ? t('cancel') : t('close')} onClick={onClose} />
       </div>
       {isAsking && (
         <Confirm
@@ -183,7 +167,7 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
           </p>
         </Confirm>
       )}
-    </form>
+    </Form>
   )
 }
 
@@ -209,54 +193,47 @@ function FieldRow({
         {isKey ? (
           <span class="soft">{a('entity.key')}</span>
         ) : (
-          <button
-            type="button"
-            class="link-button"
+          <Button
+            look="link"
+            label={a('fields.keep')}
             aria-label={`${a('fields.keep')}: ${called}`}
             onClick={() => onChange({ isGone: false })}
-          >
-            {a('fields.keep')}
-          </button>
+          />
         )}
       </li>
     )
   return (
     <li class="field-row">
       <Field hidden label={`${a('fields.name')}: ${called}`}>
-        <input
+        <Input
           autoComplete="off"
           spellcheck={false}
           maxLength={1_000}
           placeholder={was ? '' : a('fields.new')}
           value={row.name}
-          onInput={event => onChange({ name: event.currentTarget.value })}
+          onText={text => onChange({ name: text })}
         />
       </Field>
       <Field hidden label={`${a('field.type')}: ${called}`}>
-        <select value={type} onChange={event => onChange({ type: event.currentTarget.value as Type })}>
-          {types.map(one => (
-            <option key={one} value={one}>
-              {tOf('type', one)}
-            </option>
-          ))}
-        </select>
+        <Select
+          value={type}
+          onChoose={type => onChange({ type })}
+          options={types.map(one => [one, tOf('type', one)])}
+        />
       </Field>
-      <button
-        type="button"
-        class="button quiet icon"
-        aria-label={`${t('remove')}: ${called}`}
-        title={`${t('remove')}: ${called}`}
+      <IconButton
+        icon={X}
+        size={16}
+        label={`${t('remove')}: ${called}`}
         onClick={() => (was ? onChange({ isGone: true }) : onForget())}
-      >
-        <Icon of={X} size={16} />
-      </button>
+      />
       {!was && type !== 'json' && (
         <Field class="filled" label={`${a('fields.default')}: ${called}`} hint={a('fields.default.hint')}>
-          <input
+          <Input
             autoComplete="off"
             maxLength={1_000}
             value={row.default}
-            onInput={event => onChange({ default: event.currentTarget.value })}
+            onText={text => onChange({ default: text })}
           />
         </Field>
       )}

@@ -5,8 +5,10 @@ import { loadEntities } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { a } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
+import { Button, Form, Input, Submit, TextArea } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
+import { Section } from '../../parts/Page.tsx'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
@@ -66,26 +68,18 @@ export function Declarations({
     wrong?.startsWith(`/${member}`) && work.problem instanceof CarrelProblem ? work.problem.detail : undefined
   const isStale = work.problem instanceof CarrelProblem && work.problem.status === 412
   return (
-    <form
-      class="declarations"
-      onSubmit={event => {
-        event.preventDefault()
-        if (!isSame) work.run()
-      }}
-    >
-      <section class="section">
-        <h2>{a('declare.about')}</h2>
+    <Form class="declarations" onSubmit={() => !isSame && work.run()}>
+      <Section title={a('declare.about')}>
         <Field label={a('declare.description')} fault={faultAt('description')}>
-          <textarea
+          <TextArea
             rows={3}
             maxLength={2_000}
             value={values.description}
-            onInput={event => set({ description: event.currentTarget.value })}
+            onText={text => set({ description: text })}
           />
         </Field>
-      </section>
-      <section class="section">
-        <h2>{a('declare.access')}</h2>
+      </Section>
+      <Section title={a('declare.access')}>
         <div class="fields">
           <RuleField
             persons
@@ -107,10 +101,8 @@ export function Declarations({
           )}
         </div>
         {entity.source === 'imported' && <Writing rule={values.write} />}
-      </section>
-      <section class="section">
-        <h2>{a('declare.relations')}</h2>
-        <p class="soft">{a('declare.relations.help')}</p>
+      </Section>
+      <Section title={a('declare.relations')} help={a('declare.relations.help')}>
         <Relations entity={entity} relations={values.relations} onChange={relations => set({ relations })} />
         {faultAt('relations') && <Notice tone="bad">{faultAt('relations')}</Notice>}
         {unmatched.map(relation => (
@@ -122,45 +114,35 @@ export function Declarations({
             })}
           </Notice>
         ))}
-      </section>
-      <section class="section">
-        <h2>{a('declare.condition')}</h2>
+      </Section>
+      <Section title={a('declare.condition')}>
         <Field
           label={a('declare.condition.label')}
           hint={a('declare.condition.hint')}
           fault={faultAt('defaultCondition')}
         >
-          <input
+          <Input
             class="code-input"
             spellcheck={false}
             autoComplete="off"
             value={values.condition}
             placeholder='state = "active"'
-            onInput={event => set({ condition: event.currentTarget.value })}
+            onText={text => set({ condition: text })}
           />
         </Field>
-      </section>
+      </Section>
       {isStale ? (
         <Notice tone="warn">
-          {a('declare.stale')}{' '}
-          <button type="button" class="link-button" onClick={onChange}>
-            {a('declare.stale.do')}
-          </button>
+          {a('declare.stale')} <Button look="link" label={a('declare.stale.do')} onClick={onChange} />
         </Notice>
       ) : (
         wrong === undefined && <ProblemNotice problem={work.problem} />
       )}
       <div class="row">
-        <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>
-          {t('save')}
-        </button>
-        {!isSame && (
-          <button type="button" class="button" onClick={() => setValues(start)}>
-            {t('cancel')}
-          </button>
-        )}
+        <Submit label={t('save')} aria-disabled={isSame} busy={work.busy} />
+        {!isSame && <Button label={t('cancel')} onClick={() => setValues(start)} />}
       </div>
-    </form>
+    </Form>
   )
 }
 

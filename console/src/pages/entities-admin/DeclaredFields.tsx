@@ -5,6 +5,7 @@ import { loadEntities } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
@@ -55,14 +56,12 @@ export function Fields({
         <>
           <bdi>{field.collation ?? (field.type === 'text' ? a('field.code-point') : '–')}</bdi>{' '}
           {source === 'imported' && field.type === 'text' && (
-            <button
-              type="button"
-              class="link-button"
+            <Button
+              look="link"
+              label={a('change')}
               aria-label={`${a('change')}: ${field.name}`}
               onClick={() => setChanging(field)}
-            >
-              {a('change')}
-            </button>
+            />
           )}
         </>
       ),
@@ -76,14 +75,12 @@ export function Fields({
             cell: (field: DeclaredField) => (
               <>
                 <bdi class="soft">{declaredInWords(field)}</bdi>{' '}
-                <button
-                  type="button"
-                  class="link-button"
+                <Button
+                  look="link"
+                  label={a('field.describe')}
                   aria-label={`${a('field.describe')}: ${field.name}`}
                   onClick={() => setDescribing(field)}
-                >
-                  {a('field.describe')}
-                </button>
+                />
               </>
             ),
           },
@@ -235,12 +232,7 @@ function Collation({
     >
       <p>{a('field.collation.help')}</p>
       <Field label={a('field.collation.tag')} hint={a('field.collation.tag.hint')}>
-        <input
-          autoComplete="off"
-          spellcheck={false}
-          value={tag}
-          onInput={event => setTag(event.currentTarget.value)}
-        />
+        <Input autoComplete="off" spellcheck={false} value={tag} onText={setTag} />
       </Field>
     </Confirm>
   )

@@ -5,9 +5,9 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { Database, Plus, Table2, Upload } from '../../icons.ts'
 import { inOrder } from '../../in-order.ts'
-import { Icon } from '../../parts/Icon.tsx'
+import { LinkButton } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
 import { Empty, Loading, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { href } from '../../router.ts'
@@ -71,20 +71,9 @@ function Entities(): JSX.Element {
       lead={a('entities.lead')}
       actions={
         <>
-          {tables > 0 && (
-            <a class="button" href={href(tablesPath)}>
-              <Icon of={Table2} />
-              {a('tables.do')}
-            </a>
-          )}
-          <a class="button" href={href('admin/new-entity')}>
-            <Icon of={Plus} />
-            {a('new-entity.title')}
-          </a>
-          <a class="button primary" href={href(importPath())}>
-            <Icon of={Upload} />
-            {a('import.do')}
-          </a>
+          {tables > 0 && <LinkButton icon={Table2} label={a('tables.do')} href={href(tablesPath)} />}
+          <LinkButton icon={Plus} label={a('new-entity.title')} href={href('admin/new-entity')} />
+          <LinkButton look="primary" icon={Upload} label={a('import.do')} href={href(importPath())} />
         </>
       }
     >
@@ -98,8 +87,7 @@ function Entities(): JSX.Element {
 
 const Part = ({ label, rows }: { readonly label: string; readonly rows: readonly Declared[] }) =>
   rows.length === 0 ? null : (
-    <section class="section">
-      <h2>{label}</h2>
+    <Section title={label}>
       <Table
         label={label}
         columns={columns()}
@@ -108,7 +96,7 @@ const Part = ({ label, rows }: { readonly label: string; readonly rows: readonly
         pathOf={({ name }) => adminPath(name)}
         whole
       />
-    </section>
+    </Section>
   )
 
 export default Entities

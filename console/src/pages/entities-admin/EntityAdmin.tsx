@@ -5,11 +5,11 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, tOf } from '../../i18n/i18n.ts'
 import { Pencil, Table2, Trash2, Upload } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, LinkButton } from '../../parts/controls.tsx'
 import { Facts } from '../../parts/Facts.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
-import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
+import { type At, LoadingPage, Page } from '../../parts/Page.tsx'
+import { Notice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
@@ -22,21 +22,13 @@ import { readersInWords } from './rules.ts'
 import { Versions } from './Versions.tsx'
 
 /** The declarations of one entity. */
-function EntityAdmin({
-  parameters: { name = '' },
-}: {
-  readonly parameters: { readonly name?: string }
-}): JSX.Element {
+function EntityAdmin({ parameters: { name = '' } }: At<'name'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadDeclared(name, signal), [name, who.value])
   const [changing, setChanging] = useState(false)
   const [dropping, setDropping] = useState(false)
   const crumbs = [[a('entities.title'), href('admin/entities')]] as const
   if (problem || !value)
-    return (
-      <Page title={tOf('entity', name)} crumbs={crumbs}>
-        {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
-      </Page>
-    )
+    return <LoadingPage title={tOf('entity', name)} crumbs={crumbs} problem={problem} retry={reload} />
   const { entity } = value
   const isOwn = entity.source !== 'built-in'
   return (
@@ -46,21 +38,16 @@ function EntityAdmin({
       lead={entity.description}
       actions={
         <>
-          <a class="button" href={href(`entities/${encodeURIComponent(name)}`)}>
-            <Icon of={Table2} />
-            {a('entity.show')}
-          </a>
+          <LinkButton
+            icon={Table2}
+            label={a('entity.show')}
+            href={href(`entities/${encodeURIComponent(name)}`)}
+          />
           {entity.source === 'imported' && (
-            <a class="button primary" href={href(importPath(name))}>
-              <Icon of={Upload} />
-              {a('import.do')}
-            </a>
+            <LinkButton look="primary" icon={Upload} label={a('import.do')} href={href(importPath(name))} />
           )}
           {isOwn && (
-            <button type="button" class="button danger" onClick={() => setDropping(true)}>
-              <Icon of={Trash2} />
-              {a('entity.drop')}
-            </button>
+            <Button look="danger" icon={Trash2} label={a('entity.drop')} onClick={() => setDropping(true)} />
           )}
         </>
       }
@@ -75,10 +62,7 @@ function EntityAdmin({
         <div class="row spread">
           <h2>{a('entity.fields')}</h2>
           {entity.source === 'imported' && !changing && (
-            <button type="button" class="button" onClick={() => setChanging(true)}>
-              <Icon of={Pencil} />
-              {a('fields.change')}
-            </button>
+            <Button icon={Pencil} label={a('fields.change')} onClick={() => setChanging(true)} />
           )}
         </div>
         {changing ? (

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { a, aOf } from '../../i18n/admin.ts'
 import { tOf } from '../../i18n/i18n.ts'
 import { ownEntities } from '../../in-order.ts'
+import { Check, Input, Select, TextArea } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 
 type Declared = Schemas['Field']
@@ -93,26 +94,19 @@ export function FieldForm({
   const set = (change: Partial<TypedField>) => onChange({ ...typed, ...change })
   const text = (member: 'label' | 'help' | 'unit' | 'default', max: number, hint?: string) => (
     <Field label={a(`field.${member}`)} fault={faultAt(member)} hint={hint}>
-      <input
+      <Input
         autoComplete="off"
         maxLength={max}
         value={typed[member]}
-        onInput={event => set({ [member]: event.currentTarget.value })}
+        onText={text => set({ [member]: text })}
       />
     </Field>
   )
   const check = (member: 'required' | 'unique') => (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={typed[member]}
-        onChange={event => set({ [member]: event.currentTarget.checked })}
-      />
-      <span>
-        {a(`field.${member}`)}
-        {faultAt(member) && <span class="fault"> {faultAt(member)}</span>}
-      </span>
-    </label>
+    <Check checked={typed[member]} onChange={isChecked => set({ [member]: isChecked })}>
+      {a(`field.${member}`)}
+      {faultAt(member) && <span class="fault"> {faultAt(member)}</span>}
+    </Check>
   )
   const others = [...new Set([...ownEntities.value.map(({ name }) => name), entity])].filter(Boolean)
   return (
@@ -122,14 +116,12 @@ export function FieldForm({
       <div class="fields">
         {formats[type].length > 0 && (
           <Field label={a('field.format')} fault={faultAt('format')}>
-            <select value={typed.format} onChange={event => set({ format: event.currentTarget.value })}>
-              <option value="">{a('field.format.none')}</option>
-              {formats[type].map(format => (
-                <option key={format} value={format}>
-                  {aOf('format', format)}
-                </option>
-              ))}
-            </select>
+            <Select
+              value={typed.format}
+              onChoose={format => set({ format })}
+              none={a('field.format.none')}
+              options={formats[type].map(format => [format, aOf('format', format)])}
+            />
           </Field>
         )}
         {(type === 'integer' || type === 'number') && text('unit', 40)}
@@ -141,26 +133,17 @@ export function FieldForm({
           {type !== 'json' && text('default', 1_000, a('field.default.hint'))}
           {type !== 'json' && (
             <Field label={a('field.oneOf')} hint={a('field.oneOf.hint')} fault={faultAt('oneOf')}>
-              <textarea
-                rows={3}
-                value={typed.oneOf}
-                onInput={event => set({ oneOf: event.currentTarget.value })}
-              />
+              <TextArea rows={3} value={typed.oneOf} onText={oneOf => set({ oneOf })} />
             </Field>
           )}
           {type !== 'json' && (
             <Field label={a('field.references')} fault={faultAt('references')}>
-              <select
+              <Select
                 value={typed.references}
-                onChange={event => set({ references: event.currentTarget.value })}
-              >
-                <option value="">{a('field.references.none')}</option>
-                {others.map(name => (
-                  <option key={name} value={name}>
-                    {tOf('entity', name)}
-                  </option>
-                ))}
-              </select>
+                onChoose={references => set({ references })}
+                none={a('field.references.none')}
+                options={others.map(name => [name, tOf('entity', name)])}
+              />
             </Field>
           )}
         </>

@@ -5,10 +5,10 @@ import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
+import { Button, Form, Input, LinkButton, Select, Submit, TextArea } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useWork } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
@@ -73,33 +73,16 @@ function NewEntity(): JSX.Element {
       crumbs={[[a('entities.title'), href('admin/entities')]]}
       narrow
     >
-      <form
-        class="declarations"
-        onSubmit={event => {
-          event.preventDefault()
-          if (isWhole) work.run()
-        }}
-      >
+      <Form class="declarations" onSubmit={() => isWhole && work.run()}>
         <Field
           label={a('entity.name')}
           hint={a('new-entity.name.hint')}
           fault={wrong === '' ? detail : undefined}
         >
-          <input
-            autoComplete="off"
-            spellcheck={false}
-            maxLength={63}
-            value={name}
-            onInput={event => setName(event.currentTarget.value)}
-          />
+          <Input autoComplete="off" spellcheck={false} maxLength={63} value={name} onText={setName} />
         </Field>
         <Field label={a('declare.description')} fault={faultOf('/description')}>
-          <textarea
-            rows={2}
-            maxLength={2_000}
-            value={description}
-            onInput={event => setDescription(event.currentTarget.value)}
-          />
+          <TextArea rows={2} maxLength={2_000} value={description} onText={setDescription} />
         </Field>
         <div class="fields">
           <RuleField
@@ -119,9 +102,7 @@ function NewEntity(): JSX.Element {
             fault={faultOf('/write')}
           />
         </div>
-        <section class="section">
-          <h2>{a('entity.fields')}</h2>
-          <p class="soft">{a('new-entity.fields.help')}</p>
+        <Section title={a('entity.fields')} help={a('new-entity.fields.help')}>
           <ol class="new-fields">
             {fields.map((field, at) => {
               const place = given.indexOf(field)
@@ -133,27 +114,20 @@ function NewEntity(): JSX.Element {
                       label={a('field.name')}
                       fault={place < 0 ? undefined : faultOf(`/fields/${place}/name`)}
                     >
-                      <input
+                      <Input
                         autoComplete="off"
                         spellcheck={false}
                         maxLength={1_000}
                         value={field.name}
-                        onInput={event => set(field.id, { name: event.currentTarget.value })}
+                        onText={text => set(field.id, { name: text })}
                       />
                     </Field>
                     <Field label={a('field.type')}>
-                      <select
+                      <Select
                         value={field.type}
-                        onChange={event =>
-                          set(field.id, { type: event.currentTarget.value as NewField['type'] })
-                        }
-                      >
-                        {types.map(type => (
-                          <option key={type} value={type}>
-                            {tOf('type', type)}
-                          </option>
-                        ))}
-                      </select>
+                        onChoose={chosen => set(field.id, { type: chosen })}
+                        options={types.map(type => [type, tOf('type', type)])}
+                      />
                     </Field>
                   </div>
                   <div class="row spread">
@@ -165,14 +139,13 @@ function NewEntity(): JSX.Element {
                       />
                       {a('new-entity.key')}
                     </label>
-                    <button
-                      type="button"
-                      class="button quiet icon"
+                    <Button
+                      look="icon"
+                      icon={X}
+                      size={16}
                       aria-label={`${t('remove')}: ${title}`}
                       onClick={() => setFields(fields.filter(one => one !== field))}
-                    >
-                      <Icon of={X} size={16} />
-                    </button>
+                    />
                   </div>
                   <details open={place >= 0 && faultOf(`/fields/${place}/`) !== undefined ? true : undefined}>
                     <summary>{a('new-entity.more', { name: title })}</summary>
@@ -189,26 +162,19 @@ function NewEntity(): JSX.Element {
             })}
           </ol>
           <div>
-            <button
-              type="button"
-              class="button"
+            <Button
+              icon={Plus}
+              label={a('new-entity.add')}
               onClick={() => setFields([...fields, fieldNamed('', false)])}
-            >
-              <Icon of={Plus} />
-              {a('new-entity.add')}
-            </button>
+            />
           </div>
-        </section>
+        </Section>
         <ProblemNotice problem={work.problem} />
         <div class="row">
-          <button type="submit" class="button primary" aria-disabled={!isWhole} aria-busy={work.busy}>
-            {a('new-entity.do')}
-          </button>
-          <a class="button" href={href('admin/entities')}>
-            {t('cancel')}
-          </a>
+          <Submit label={a('new-entity.do')} aria-disabled={!isWhole} busy={work.busy} />
+          <LinkButton label={t('cancel')} href={href('admin/entities')} />
         </div>
-      </form>
+      </Form>
     </Page>
   )
 }

@@ -6,9 +6,10 @@ import { a } from '../../i18n/admin.ts'
 import { formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { Download, Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { Facts } from '../../parts/Facts.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
+import { Section } from '../../parts/Page.tsx'
 import { save } from '../../parts/save.ts'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -34,16 +35,13 @@ export function KeptRecipe({
   const { name } = entity
   const [isRemoving, setRemoving] = useState(false)
   const { value: origin } = useLoad(signal => originOf(name, signal), [name, JSON.stringify(recipe)])
-  const { delimiter, quote, shortRows, encoding, decimalComma, decimalPoint, dayFirst } = recipe
-  const { empty = [], key, fields = {} } = recipe
-  const word = Object.values(delimiterWords).find(one => one === delimiter)
+  const { fields = {} } = recipe
   const columns: readonly Column<Row>[] = [
     { id: 'name', label: a('recipe.in-file'), cell: ([field]) => <bdi>{field}</bdi> },
     { id: 'how', label: a('recipe.how'), wrap: true, cell: ([, field]) => <bdi>{inWords(field)}</bdi> },
   ]
   return (
-    <section class="section">
-      <h2>{a('import.recipe')}</h2>
+    <Section title={a('import.recipe')}>
       <p class="soft">
         {a('recipe.lead')}{' '}
         {origin && (
@@ -52,22 +50,7 @@ export function KeptRecipe({
           </a>
         )}
       </p>
-      <Facts
-        of={[
-          key !== undefined && [a('entity.key'), <bdi>{[key].flat().join(', ')}</bdi>],
-          delimiter !== undefined && [
-            a('import.delimiter'),
-            word ? a(`import.delimiter.${word}`) : <bdi>{delimiter}</bdi>,
-          ],
-          quote !== undefined && [a('import.quote'), a(`import.quote.${quote}`)],
-          shortRows === true && [a('import.shortRows'), t('yes')],
-          encoding !== undefined && [a('import.encoding'), <bdi>{encoding}</bdi>],
-          decimalComma === true && [a('recipe.numbers'), a('import.way.decimal-comma')],
-          decimalPoint === true && [a('recipe.numbers'), a('import.way.decimal-point')],
-          dayFirst === true && [a('recipe.dates'), a('import.way.day-first')],
-          empty.length > 0 && [a('recipe.empty'), <bdi>{empty.map(quoted).join(', ')}</bdi>],
-        ]}
-      />
+      <RecipeFacts recipe={recipe} />
       {Object.keys(fields).length > 0 && (
         <Table
           label={a('import.recipe')}
@@ -77,21 +60,15 @@ export function KeptRecipe({
         />
       )}
       <div class="row">
-        <button
-          type="button"
-          class="button"
+        <Button
+          icon={Download}
+          label={a('import.recipe.save')}
           onClick={() => {
             const json = `${JSON.stringify(recipe, null, 2)}\n`
             save(new Blob([json], { type: 'application/json' }), `${name}.recipe.json`)
           }}
-        >
-          <Icon of={Download} />
-          {a('import.recipe.save')}
-        </button>
-        <button type="button" class="button" onClick={() => setRemoving(true)}>
-          <Icon of={Trash2} />
-          {a('recipe.remove')}
-        </button>
+        />
+        <Button icon={Trash2} label={a('recipe.remove')} onClick={() => setRemoving(true)} />
       </div>
       {isRemoving && (
         <Confirm
@@ -107,7 +84,31 @@ export function KeptRecipe({
           <p>{a('recipe.remove.help')}</p>
         </Confirm>
       )}
-    </section>
+    </Section>
+  )
+}
+
+function RecipeFacts({ recipe }: { readonly recipe: Recipe }): JSX.Element {
+  const { delimiter, quote, shortRows, encoding, decimalComma, decimalPoint, dayFirst } = recipe
+  const { empty = [], key } = recipe
+  const word = Object.values(delimiterWords).find(one => one === delimiter)
+  return (
+    <Facts
+      of={[
+        key !== undefined && [a('entity.key'), <bdi>{[key].flat().join(', ')}</bdi>],
+        delimiter !== undefined && [
+          a('import.delimiter'),
+          word ? a(`import.delimiter.${word}`) : <bdi>{delimiter}</bdi>,
+        ],
+        quote !== undefined && [a('import.quote'), a(`import.quote.${quote}`)],
+        shortRows === true && [a('import.shortRows'), t('yes')],
+        encoding !== undefined && [a('import.encoding'), <bdi>{encoding}</bdi>],
+        decimalComma === true && [a('recipe.numbers'), a('import.way.decimal-comma')],
+        decimalPoint === true && [a('recipe.numbers'), a('import.way.decimal-point')],
+        dayFirst === true && [a('recipe.dates'), a('import.way.day-first')],
+        empty.length > 0 && [a('recipe.empty'), <bdi>{empty.map(quoted).join(', ')}</bdi>],
+      ]}
+    />
   )
 }
 

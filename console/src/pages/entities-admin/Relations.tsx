@@ -5,8 +5,8 @@ import { a } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { inOrder } from '../../in-order.ts'
+import { Button, Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { type Declared, type Relation, relationInWords } from './declared.ts'
 import { pathsIn } from './paths.ts'
@@ -32,14 +32,13 @@ export function Relations({ entity, relations, onChange }: Parts): JSX.Element {
           {relations.map(relation => (
             <li key={relationInWords(relation)}>
               <bdi>{relationInWords(relation)}</bdi>
-              <button
-                type="button"
-                class="button quiet icon"
+              <Button
+                look="icon"
+                icon={X}
+                size={16}
                 aria-label={`${t('remove')}: ${relationInWords(relation)}`}
                 onClick={() => onChange(relations.filter(one => one !== relation))}
-              >
-                <Icon of={X} size={16} />
-              </button>
+              />
             </li>
           ))}
         </ul>
@@ -52,9 +51,7 @@ export function Relations({ entity, relations, onChange }: Parts): JSX.Element {
       {suggested.map(relation => (
         <p key={relationInWords(relation)}>
           {a('relation.suggested')} <bdi>{relationInWords(relation)}</bdi>{' '}
-          <button type="button" class="link-button" onClick={() => onChange([...relations, relation])}>
-            {a('add')}
-          </button>
+          <Button look="link" label={a('add')} onClick={() => onChange([...relations, relation])} />
         </p>
       ))}
       {adding ? (
@@ -68,10 +65,7 @@ export function Relations({ entity, relations, onChange }: Parts): JSX.Element {
         />
       ) : (
         <div>
-          <button type="button" class="button" onClick={() => setAdding(true)}>
-            <Icon of={Plus} />
-            {a('relation.add')}
-          </button>
+          <Button icon={Plus} label={a('relation.add')} onClick={() => setAdding(true)} />
         </div>
       )}
     </div>
@@ -97,19 +91,14 @@ function NewRelation({
   return (
     <div class="new-relation">
       <Field label={a('relation.to')}>
-        <select
+        <Select
           value={to}
-          onChange={event => {
-            setTo(event.currentTarget.value)
+          onChoose={chosen => {
+            setTo(chosen)
             setPairs([['', '']])
           }}
-        >
-          {others.map(({ name }) => (
-            <option key={name} value={name}>
-              {tOf('entity', name)}
-            </option>
-          ))}
-        </select>
+          options={others.map(({ name }) => [name, tOf('entity', name)])}
+        />
       </Field>
       {pairs.map(([one, other], at) => (
         <div key={at} class="fields">
@@ -126,9 +115,8 @@ function NewRelation({
         </div>
       ))}
       <div class="row">
-        <button
-          type="button"
-          class="button"
+        <Button
+          label={a('relation.add.do')}
           aria-disabled={!isWhole}
           onClick={() =>
             isWhole &&
@@ -137,15 +125,9 @@ function NewRelation({
               to: { entity: to, fields: pairs.map(([, other]) => other) },
             })
           }
-        >
-          {a('relation.add.do')}
-        </button>
-        <button type="button" class="button quiet" onClick={() => setPairs([...pairs, ['', '']])}>
-          {a('relation.more')}
-        </button>
-        <button type="button" class="button quiet" onClick={onCancel}>
-          {t('cancel')}
-        </button>
+        />
+        <Button look="quiet" label={a('relation.more')} onClick={() => setPairs([...pairs, ['', '']])} />
+        <Button look="quiet" label={t('cancel')} onClick={onCancel} />
       </div>
     </div>
   )
@@ -197,13 +179,13 @@ function Side({
       </Field>
       {isTyped && (
         <Field label={a('relation.path')} hint={a('relation.path.hint')}>
-          <input
+          <Input
             class="code-input"
             spellcheck={false}
             autoComplete="off"
             maxLength={1_000}
             value={value}
-            onInput={event => onValue(event.currentTarget.value.trim())}
+            onText={text => onValue(text.trim())}
           />
         </Field>
       )}

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a, aOf } from '../../i18n/admin.ts'
+import { Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
@@ -94,13 +95,7 @@ function GroupName({
   return (
     <>
       <Field label={a('group.name')} fault={fault}>
-        <input
-          required
-          list={list}
-          autoComplete="off"
-          value={name}
-          onInput={event => onName(event.currentTarget.value)}
-        />
+        <Input required list={list} autoComplete="off" value={name} onText={onName} />
       </Field>
       <datalist id={list}>
         {known.map(one => (

@@ -4,8 +4,10 @@ import { service } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, tOf } from '../../i18n/i18n.ts'
+import { Button } from '../../parts/controls.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
+import { Section } from '../../parts/Page.tsx'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { restoreVersion, type Version, versionsAddress } from './declared.ts'
@@ -25,9 +27,7 @@ export function Versions({
     onRestore()
   })
   return (
-    <section class="section">
-      <h2>{a('versions.title')}</h2>
-      <p class="soft">{a('versions.help')}</p>
+    <Section title={a('versions.title')} help={a('versions.help')}>
       <ProblemNotice problem={restoring.problem} />
       <HalTable<Version>
         label={a('versions.title')}
@@ -51,23 +51,21 @@ export function Versions({
             id: 'restore',
             label: a('version.restore'),
             cell: version => (
-              <button
-                type="button"
-                class="link-button"
+              <Button
+                look="link"
+                label={a('version.restore')}
                 aria-label={`${a('version.restore')}: ${formatTime(version.replaced)}`}
                 aria-busy={restoring.busy && chosen.current?.id === version.id}
                 onClick={() => {
                   if (!restoring.busy) chosen.current = version
                   restoring.run()
                 }}
-              >
-                {a('version.restore')}
-              </button>
+              />
             ),
           },
         ]}
       />
-    </section>
+    </Section>
   )
 }
 
@@ -100,9 +98,7 @@ export function FieldsChanged({
         {version && !isRestored && (
           <>
             {a('fields.done.until', { time: formatTime(version.until) })}{' '}
-            <button type="button" class="link-button" aria-busy={restoring.busy} onClick={restoring.run}>
-              {a('fields.undo')}
-            </button>
+            <Button look="link" label={a('fields.undo')} aria-busy={restoring.busy} onClick={restoring.run} />
           </>
         )}
       </Notice>

@@ -3,7 +3,7 @@ import { tOf } from '../../i18n/i18n.ts'
 import type { Declared, FieldsChange } from './declared.ts'
 import { valueIn } from './FieldForm.tsx'
 
-export type Type = Declared['fields'][number]['type']
+type Type = Declared['fields'][number]['type']
 
 /** A field as it is to be. */
 export interface Row {

@@ -5,9 +5,10 @@ import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { tOf } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
+import { Form, Input, Submit } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
 import { Empty, Loading, Notice, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -54,7 +55,7 @@ function ShowTable({
               ))}
             </Notice>
           )}
-          <Form table={value} />
+          <TableForm table={value} />
         </>
       ) : loading ? (
         <Loading />
@@ -67,15 +68,63 @@ function ShowTable({
 
 type OwnColumn = OwnTable['fields'][number]
 
-function Form({ table }: { readonly table: OwnTable }): JSX.Element {
+type Names = ReadonlySet<string>
+
+const withOrWithout = (set: Names, name: string, is: boolean) =>
+  is ? new Set([...set, name]) : new Set([...set].filter(one => one !== name))
+
+/** The columns of the table, with the choice of those shown and of the key. */
+const columnsFor = ({
+  key,
+  fields,
+  setKey,
+  setFields,
+}: {
+  readonly key: Names
+  readonly fields: Names
+  readonly setKey: (key: Names) => void
+  readonly setFields: (fields: Names) => void
+}): readonly Column<OwnColumn>[] => [
+  {
+    id: 'shown',
+    label: a('tables.column.shown'),
+    cell: ({ name }) => (
+      <input
+        type="checkbox"
+        aria-label={a('tables.column.shown.of', { name })}
+        checked={fields.has(name) || key.has(name)}
+        disabled={key.has(name)}
+        onChange={event => setFields(withOrWithout(fields, name, event.currentTarget.checked))}
+      />
+    ),
+  },
+  {
+    id: 'key',
+    label: a('entity.key'),
+    cell: ({ name, sortable }) => (
+      <input
+        type="checkbox"
+        aria-label={a('tables.column.key.of', { name })}
+        checked={key.has(name)}
+        disabled={sortable === false}
+        onChange={event => setKey(withOrWithout(key, name, event.currentTarget.checked))}
+      />
+    ),
+  },
+  { id: 'name', label: a('field.name'), cell: ({ name }) => <bdi>{name}</bdi> },
+  { id: 'type', label: a('field.type'), cell: ({ type }) => tOf('type', type) },
+]
+
+function TableForm({ table }: { readonly table: OwnTable }): JSX.Element {
   const all = table.fields.map(field => field.name)
   const [entity, setEntity] = useState(() => nameFor(table))
   const [read, setRead] = useState('admin')
-  const [key, setKey] = useState<ReadonlySet<string>>(() => new Set(table.key))
-  const [fields, setFields] = useState<ReadonlySet<string>>(() => new Set(all))
+  const [key, setKey] = useState<Names>(() => new Set(table.key))
+  const [fields, setFields] = useState<Names>(() => new Set(all))
   const work = useWork(async () => {
     await showTable(table, {
-      ...{ entity: entity.trim(), read },
+      entity: entity.trim(),
+      read,
       // If the key is the primary key, its fields keep the order of the primary key.
       key: [...key],
       fields: all.filter(name => fields.has(name) || key.has(name)),
@@ -86,46 +135,8 @@ function Form({ table }: { readonly table: OwnTable }): JSX.Element {
   })
   const { problem } = work
   const isTaken = problem instanceof CarrelProblem && [409, 412].includes(problem.status)
-  const has = (set: ReadonlySet<string>, name: string, is: boolean) =>
-    is ? new Set([...set, name]) : new Set([...set].filter(one => one !== name))
-  const columns: readonly Column<OwnColumn>[] = [
-    {
-      id: 'shown',
-      label: a('tables.column.shown'),
-      cell: ({ name }) => (
-        <input
-          type="checkbox"
-          aria-label={a('tables.column.shown.of', { name })}
-          checked={fields.has(name) || key.has(name)}
-          disabled={key.has(name)}
-          onChange={event => setFields(has(fields, name, event.currentTarget.checked))}
-        />
-      ),
-    },
-    {
-      id: 'key',
-      label: a('entity.key'),
-      cell: ({ name, sortable }) => (
-        <input
-          type="checkbox"
-          aria-label={a('tables.column.key.of', { name })}
-          checked={key.has(name)}
-          disabled={sortable === false}
-          onChange={event => setKey(has(key, name, event.currentTarget.checked))}
-        />
-      ),
-    },
-    { id: 'name', label: a('field.name'), cell: ({ name }) => <bdi>{name}</bdi> },
-    { id: 'type', label: a('field.type'), cell: ({ type }) => tOf('type', type) },
-  ]
   return (
-    <form
-      class="declarations"
-      onSubmit={event => {
-        event.preventDefault()
-        if (key.size > 0) work.run()
-      }}
-    >
+    <Form class="declarations" onSubmit={() => key.size > 0 && work.run()}>
       <section class="section">
         <div class="fields">
           <Field
@@ -133,13 +144,13 @@ function Form({ table }: { readonly table: OwnTable }): JSX.Element {
             hint={a('tables.entity.hint')}
             fault={isTaken ? a('tables.taken') : undefined}
           >
-            <input
+            <Input
               required
               pattern="[a-z0-9_\-]+"
               autoComplete="off"
               spellcheck={false}
               value={entity}
-              onInput={event => setEntity(event.currentTarget.value)}
+              onText={setEntity}
             />
           </Field>
           <RuleField
@@ -151,19 +162,21 @@ function Form({ table }: { readonly table: OwnTable }): JSX.Element {
           />
         </div>
       </section>
-      <section class="section">
-        <h2>{a('tables.columns')}</h2>
+      <Section title={a('tables.columns')}>
         <p class="soft prose">{a('tables.columns.help')}</p>
-        <Table label={a('tables.columns')} columns={columns} rows={table.fields} idOf={({ name }) => name} />
-      </section>
+        <Table
+          label={a('tables.columns')}
+          columns={columnsFor({ key, fields, setKey, setFields })}
+          rows={table.fields}
+          idOf={({ name }) => name}
+        />
+      </Section>
       {key.size === 0 && <Notice tone="warn">{a('tables.key.needed')}</Notice>}
       {!isTaken && <ProblemNotice problem={problem} />}
       <div>
-        <button type="submit" class="button primary" aria-disabled={key.size === 0} aria-busy={work.busy}>
-          {a('tables.show')}
-        </button>
+        <Submit label={a('tables.show')} aria-disabled={key.size === 0} busy={work.busy} />
       </div>
-    </form>
+    </Form>
   )
 }
 
