@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
-import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
-import { Check } from '../../parts/Check.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { formatNumber, tOf } from '../../i18n/i18n.ts'
+import { Button, Check, Input, Select, TextArea } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { FormDialog } from '../../parts/forms.tsx'
 import { fieldOf, keyOf, type PreviewField, type Recipe, type Way, ways, withField } from './imports.ts'
 
 /** A field of the file: one that will be imported, or one that the recipe leaves out. */
@@ -14,6 +14,52 @@ export const wayInWords = (way: Way): string =>
   way === 'decimal-comma' || way === 'decimal-point' || way === 'day-first' || way === 'list'
     ? a(`import.way.${way}`)
     : tOf('type', way)
+
+/** The reading of a field as it is typed. */
+interface TypedField {
+  readonly name: string
+  /** The empty string: as it looks. */
+  readonly way: Way | ''
+  readonly separator: string
+  /** Texts that mean that there is no value, one a line. */
+  readonly empty: string
+  readonly leaveOut: boolean
+  readonly isKey: boolean
+}
+
+function typedOf(recipe: Recipe, source: string): TypedField {
+  const {
+    rename = source,
+    read = '',
+    separator = ';',
+    empty = [],
+    leaveOut = false,
+  } = fieldOf(recipe, source)
+  const isKey = keyOf(recipe).includes(rename)
+  return { name: rename, way: read as Way | '', separator, empty: empty.join('\n'), leaveOut, isKey }
+}
+
+const textsIn = ({ empty }: TypedField) => [...new Set(empty.split('\n').filter(text => text !== ''))]
+
+/** Returns the recipe with what was typed for a field. */
+function withTyped(recipe: Recipe, source: string, typed: TypedField): Recipe {
+  const { name, way, separator, leaveOut, isKey } = typed
+  const { collation } = fieldOf(recipe, source)
+  const texts = textsIn(typed)
+  const next = withField(recipe, source, {
+    ...(way !== '' && { read: way }),
+    ...(way === 'list' && { separator: separator || ';' }),
+    ...(collation !== undefined && (way === '' || way === 'text') && { collation }),
+    ...(texts.length > 0 && { empty: texts }),
+    ...(name.trim() !== '' && name !== source && { rename: name }),
+    leaveOut,
+  })
+  const own = name.trim() === '' ? source : name
+  const others = keyOf(next).filter(one => one !== own)
+  const { key: _, ...rest } = next
+  const key = isKey && !leaveOut ? (keyOf(next).includes(own) ? keyOf(next) : [...others, own]) : others
+  return { ...rest, ...(key.length > 0 && { key: [...key] }) }
+}
 
 /** Everything that can be changed of a field. */
 export function ChangeField({
@@ -27,108 +73,66 @@ export function ChangeField({
   readonly onChange: (recipe: Recipe) => void
   readonly onClose: () => void
 }): JSX.Element {
-  const before = fieldOf(recipe, source)
-  const [name, setName] = useState(before.rename ?? source)
-  const [way, setWay] = useState<Way | ''>((before.read ?? '') as Way | '')
-  const [separator, setSeparator] = useState(before.separator ?? ';')
-  const [empty, setEmpty] = useState((before.empty ?? []).join('\n'))
-  const [leaveOut, setLeaveOut] = useState(before.leaveOut ?? false)
-  const [isKey, setIsKey] = useState(keyOf(recipe).includes(before.rename ?? source))
-  const texts = [...new Set(empty.split('\n').filter(text => text !== ''))]
+  const [typed, setTyped] = useState(() => typedOf(recipe, source))
+  const set = (change: Partial<TypedField>) => setTyped({ ...typed, ...change })
+  const texts = textsIn(typed)
   const apply = () => {
-    const { collation } = before
-    const next = withField(recipe, source, {
-      ...(way !== '' && { read: way }),
-      ...(way === 'list' && { separator: separator || ';' }),
-      ...(collation !== undefined && (way === '' || way === 'text') && { collation }),
-      ...(texts.length > 0 && { empty: texts }),
-      ...(name.trim() !== '' && name !== source && { rename: name }),
-      leaveOut,
-    })
-    const own = name.trim() === '' ? source : name
-    const others = keyOf(next).filter(one => one !== own)
-    const { key: _, ...rest } = next
-    const key = isKey && !leaveOut ? (keyOf(next).includes(own) ? keyOf(next) : [...others, own]) : others
-    onChange({ ...rest, ...(key.length > 0 && { key: [...key] }) })
+    onChange(withTyped(recipe, source, typed))
     onClose()
   }
   const offered = (field?.texts ?? []).filter(({ text }) => !texts.includes(text))
   return (
-    <Dialog
+    <FormDialog
       title={a('import.change.of', { name: source })}
       onClose={onClose}
       onSubmit={apply}
-      footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            {t('cancel')}
-          </button>
-          <button type="submit" class="button primary">
-            {a('import.change.do')}
-          </button>
-        </>
-      }
+      act={a('import.change.do')}
     >
       <div class="stack">
         <Field label={a('import.rename')} hint={a('import.rename.hint', { name: source })}>
-          <input
-            spellcheck={false}
-            autoComplete="off"
-            value={name}
-            onInput={event => setName(event.currentTarget.value)}
-          />
+          <Input spellcheck={false} autoComplete="off" value={typed.name} onText={name => set({ name })} />
         </Field>
         <Field label={a('import.readAs')}>
-          <select value={way} onChange={event => setWay(event.currentTarget.value as Way | '')}>
-            <option value="">{a('import.type.auto')}</option>
-            {ways.map(one => (
-              <option key={one} value={one}>
-                {wayInWords(one)}
-              </option>
-            ))}
-          </select>
+          <Select
+            value={typed.way}
+            onChoose={way => set({ way })}
+            none={a('import.type.auto')}
+            options={ways.map(one => [one, wayInWords(one)])}
+          />
         </Field>
-        {way === 'list' && (
+        {typed.way === 'list' && (
           <Field label={a('import.separator')}>
-            <input
+            <Input
               maxLength={10}
               autoComplete="off"
-              value={separator}
-              onInput={event => setSeparator(event.currentTarget.value)}
+              value={typed.separator}
+              onText={separator => set({ separator })}
             />
           </Field>
         )}
         <Field label={a('import.empty')}>
-          <textarea
-            rows={3}
-            spellcheck={false}
-            value={empty}
-            onInput={event => setEmpty(event.currentTarget.value)}
-          />
+          <TextArea rows={3} spellcheck={false} value={typed.empty} onText={empty => set({ empty })} />
         </Field>
         {offered.length > 0 && (
           <div class="row">
             {offered.slice(0, 10).map(({ text, count }) => (
-              <button
+              <Button
                 key={text}
-                type="button"
-                class="button"
-                onClick={() => setEmpty([...texts, text].join('\n'))}
-              >
-                {a('import.empty.add', { text, n: formatNumber(count) })}
-              </button>
+                label={a('import.empty.add', { text, n: formatNumber(count) })}
+                onClick={() => set({ empty: [...texts, text].join('\n') })}
+              />
             ))}
           </div>
         )}
         <div>
-          <Check checked={isKey} onChange={setIsKey}>
+          <Check checked={typed.isKey} onChange={isKey => set({ isKey })}>
             {a('import.isKey')}
           </Check>
-          <Check checked={leaveOut} onChange={setLeaveOut}>
+          <Check checked={typed.leaveOut} onChange={leaveOut => set({ leaveOut })}>
             {a('import.leaveOut')}
           </Check>
         </div>
       </div>
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { formatNumber, tOf } from '../../i18n/i18n.ts'
+import { Button, Select } from '../../parts/controls.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { ChangeField, type Row, wayInWords } from './ChangeField.tsx'
 import {
@@ -84,13 +85,11 @@ export function Fields({ fields, recipe, onChange }: Parts): JSX.Element {
               <Reason field={field} />
               {offersOf(field).map(offer => (
                 <div key={JSON.stringify(offer)}>
-                  <button
-                    type="button"
+                  <Button
                     class="button offer"
+                    label={offerInWords(offer)}
                     onClick={() => onChange(withOffer(recipe, source, offer))}
-                  >
-                    {offerInWords(offer)}
-                  </button>
+                  />
                   <p class="soft small">{becomesInWords(field, offer)}</p>
                 </div>
               ))}
@@ -104,14 +103,12 @@ export function Fields({ fields, recipe, onChange }: Parts): JSX.Element {
       id: 'change',
       label: <span class="sr-only">{a('import.change')}</span>,
       cell: row => (
-        <button
-          type="button"
-          class="button quiet"
+        <Button
+          look="quiet"
+          label={a('import.change')}
           aria-label={a('import.change.of', { name: row.source })}
           onClick={() => setChanging(row)}
-        >
-          {a('import.change')}
-        </button>
+        />
       ),
     },
   ]
@@ -149,20 +146,13 @@ function WayChoice({
   readonly onChange: (way: Way | '') => void
 }): JSX.Element {
   return (
-    <select
+    <Select
       aria-label={a('import.type.of', { name })}
       value={value}
-      onChange={event => onChange(event.currentTarget.value as Way | '')}
-    >
-      <option value="">
-        {value === '' ? a('import.type.found', { type: tOf('type', found) }) : a('import.type.auto')}
-      </option>
-      {ways.map(one => (
-        <option key={one} value={one}>
-          {wayInWords(one)}
-        </option>
-      ))}
-    </select>
+      onChoose={onChange}
+      none={value === '' ? a('import.type.found', { type: tOf('type', found) }) : a('import.type.auto')}
+      options={ways.map(one => [one, wayInWords(one)])}
+    />
   )
 }
 

@@ -8,8 +8,8 @@ import { formatBytes, t } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
 import { useStopper } from '../../parts/abort.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Button, LinkButton } from '../../parts/controls.tsx'
 import { Drop } from '../../parts/Drop.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useWork } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
@@ -148,18 +148,14 @@ function Import(): JSX.Element {
           />
           {process.state !== 'begun' && (
             <div class="row">
-              <a class="button primary" href={href(`entities/${encodeURIComponent(wanted.entity)}`)}>
-                <Icon of={Table2} />
-                {a('import.show', { name: wanted.entity })}
-              </a>
-              {isKnown && (
-                <a class="button" href={href(adminPath(wanted.entity))}>
-                  {a('import.versions')}
-                </a>
-              )}
-              <button type="button" class="button" onClick={restart}>
-                {a('import.another')}
-              </button>
+              <LinkButton
+                look="primary"
+                icon={Table2}
+                label={a('import.show', { name: wanted.entity })}
+                href={href(`entities/${encodeURIComponent(wanted.entity)}`)}
+              />
+              {isKnown && <LinkButton label={a('import.versions')} href={href(adminPath(wanted.entity))} />}
+              <Button label={a('import.another')} onClick={restart} />
             </div>
           )}
         </>
@@ -213,9 +209,7 @@ function Import(): JSX.Element {
                     {a(`import.do.${wanted.mode}`, { name: wanted.entity })}
                   </button>
                   {problem !== undefined && (
-                    <button type="button" class="button" onClick={() => setRound(round + 1)}>
-                      {a('import.look')}
-                    </button>
+                    <Button label={a('import.look')} onClick={() => setRound(round + 1)} />
                   )}
                   <span class="soft" role="status">
                     {fault ??
@@ -279,9 +273,7 @@ function Sending({
         aria-label={a('import.sending', { name: file.name })}
         {...(isChecking ? {} : { value: done, max: Math.max(1, file.size) })}
       />
-      <button type="button" class="button" onClick={onStop}>
-        {t('cancel')}
-      </button>
+      <Button label={t('cancel')} onClick={onStop} />
     </div>
   )
 }

@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
+import { Button } from '../../parts/controls.tsx'
+import { Section } from '../../parts/Page.tsx'
 import { save } from '../../parts/save.ts'
 import { ProblemNotice } from '../../parts/states.tsx'
 import type { Recipe, Wanted } from './imports.ts'
@@ -30,30 +32,24 @@ export function KeptRecipe({ wanted, isKept, onChange }: Parts): JSX.Element {
     onChange(key === undefined ? {} : { key })
   }
   return (
-    <section class="section">
-      <h2>{a('import.recipe')}</h2>
-      <p class="soft">{isKept ? a('import.recipe.kept', { name: entity }) : a('import.recipe.lead')}</p>
+    <Section
+      title={a('import.recipe')}
+      help={isKept ? a('import.recipe.kept', { name: entity }) : a('import.recipe.lead')}
+    >
       <details>
         <summary>{a('import.recipe.show')}</summary>
         <pre class="recipe">{json}</pre>
       </details>
       <div class="row">
-        <button
-          type="button"
-          class="button"
+        <Button
+          label={a('import.recipe.save')}
           onClick={() => save(new Blob([`${json}\n`], { type: 'application/json' }), `${entity}.recipe.json`)}
-        >
-          {a('import.recipe.save')}
-        </button>
-        <button type="button" class="button" onClick={() => chooseFile(take)}>
-          {a('import.recipe.take')}
-        </button>
-        <button type="button" class="button" onClick={anew}>
-          {a('import.recipe.anew')}
-        </button>
+        />
+        <Button label={a('import.recipe.take')} onClick={() => chooseFile(take)} />
+        <Button label={a('import.recipe.anew')} onClick={anew} />
       </div>
       <ProblemNotice problem={problem} />
-    </section>
+    </Section>
   )
 }
 

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { Json } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatNumber } from '../../i18n/i18n.ts'
+import { Button } from '../../parts/controls.tsx'
 import { Notice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
@@ -42,16 +43,13 @@ export function Look({ preview, wanted, isOld, onChange }: Parts): JSX.Element {
           {moreFaults > 0 && <p>{a('import.more', { n: moreFaults })}</p>}
           <div class="row">
             {[...repairs].map(([id, repair]) => (
-              <button
+              <Button
                 key={id}
-                type="button"
-                class="button"
-                onClick={() => onChange({ ...wanted, recipe: { ...wanted.recipe, ...repair } })}
-              >
-                {a(
+                label={a(
                   repair.quote ? 'import.repair.quote' : `import.repair.${repair.key ? 'key' : 'shortRows'}`,
                 )}
-              </button>
+                onClick={() => onChange({ ...wanted, recipe: { ...wanted.recipe, ...repair } })}
+              />
             ))}
           </div>
         </Notice>

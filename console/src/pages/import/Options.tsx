@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
-import { Check } from '../../parts/Check.tsx'
+import { Check, Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { Section } from '../../parts/Page.tsx'
 import type { Declared } from '../entities-admin/declared.ts'
 import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
 import { delimiterWords, encodings, keyOf, type Mode, modes, type Recipe, type Wanted } from './imports.ts'
@@ -17,50 +18,35 @@ interface Parts {
   readonly onChange: (wanted: Wanted) => void
 }
 
+/** Members of a recipe that get another value, or none. */
+type RecipeChange = { readonly [M in keyof Recipe]?: Recipe[M] | undefined }
+
 /** Options of an import: the entity, the mode, the key and the readers, and how the file is read. */
 export function Options({ wanted, known, fixed, fields, fault, onChange }: Parts): JSX.Element {
   const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change })
   const { entity, mode, read, recipe } = wanted
-  const setRecipe = (change: { readonly [M in keyof Recipe]?: Recipe[M] | undefined }) =>
+  const setRecipe = (change: RecipeChange) =>
     set({
       recipe: Object.fromEntries(
         Object.entries({ ...recipe, ...change }).filter(([, value]) => value !== undefined),
       ),
     })
   return (
-    <section class="section">
-      <h2>{a('import.options')}</h2>
-      <fieldset class="modes">
-        <legend>{a('import.mode')}</legend>
-        {modes.map(one => (
-          <label key={one} class="check">
-            <input
-              type="radio"
-              name="mode"
-              checked={mode === one}
-              disabled={one !== 'replace' && !known}
-              onChange={() => set({ mode: one as Mode })}
-            />
-            <span>
-              <strong>{a(`import.mode.${one}`)}</strong>{' '}
-              <span class="soft small">{a(`import.mode.${one}.help`)}</span>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+    <Section title={a('import.options')}>
+      <Modes chosen={mode} isNew={!known} onChoose={one => set({ mode: one })} />
       <div class="fields">
         <Field
           label={a('import.entity')}
           fault={fault}
           hint={known ? a('import.entity.known', { n: known.records ?? 0 }) : a('import.entity.new')}
         >
-          <input
+          <Input
             required
             readOnly={fixed}
             spellcheck={false}
             autoComplete="off"
             value={entity}
-            onInput={event => set({ entity: event.currentTarget.value.trim() })}
+            onText={text => set({ entity: text.trim() })}
           />
         </Field>
         {mode === 'replace' && (
@@ -89,81 +75,99 @@ export function Options({ wanted, known, fixed, fields, fault, onChange }: Parts
           />
         )}
       </div>
-      <details>
-        <summary>{a('import.reading')}</summary>
-        <div class="fields">
-          <Field label={a('import.delimiter')}>
-            <select
-              value={recipe.delimiter ?? ''}
-              onChange={event => setRecipe({ delimiter: event.currentTarget.value || undefined })}
-            >
-              <option value="">{a('import.asItLooks')}</option>
-              {Object.values(delimiterWords).map(word => (
-                <option key={word} value={word}>
-                  {a(`import.delimiter.${word}`)}
-                </option>
-              ))}
-            </select>
-          </Field>
-          <Field label={a('import.quote')}>
-            <select
-              value={recipe.quote ?? ''}
-              onChange={event =>
-                setRecipe({ quote: (event.currentTarget.value || undefined) as Recipe['quote'] })
-              }
-            >
-              <option value="">{a('import.asItLooks')}</option>
-              {(['double', 'none'] as const).map(one => (
-                <option key={one} value={one}>
-                  {a(`import.quote.${one}`)}
-                </option>
-              ))}
-            </select>
-          </Field>
-          <Field label={a('import.encoding')}>
-            <select
-              value={recipe.encoding ?? ''}
-              onChange={event => setRecipe({ encoding: event.currentTarget.value || undefined })}
-            >
-              <option value="">{a('import.asItLooks')}</option>
-              {encodings.map(one => (
-                <option key={one} value={one}>
-                  {one}
-                </option>
-              ))}
-            </select>
-          </Field>
-        </div>
-        <Check
-          checked={recipe.decimalComma ?? false}
-          onChange={isChecked => setRecipe({ decimalComma: isChecked || undefined, decimalPoint: undefined })}
-        >
-          {a('import.decimalComma')}
-        </Check>
-        <Check
-          checked={recipe.decimalPoint ?? false}
-          onChange={isChecked => setRecipe({ decimalPoint: isChecked || undefined, decimalComma: undefined })}
-        >
-          {a('import.decimalPoint')}
-        </Check>
-        <Check
-          checked={recipe.shortRows ?? false}
-          onChange={isChecked => setRecipe({ shortRows: isChecked || undefined })}
-        >
-          {a('import.shortRows')}
-        </Check>
-        <Check
-          checked={recipe.dayFirst ?? false}
-          onChange={isChecked => setRecipe({ dayFirst: isChecked || undefined })}
-        >
-          {a('import.dayFirst')}
-        </Check>
-      </details>
+      <Reading recipe={recipe} onChange={setRecipe} />
       <datalist id="import-fields">
         {[...new Set([...fields, '_row'])].map(name => (
           <option key={name} value={name} />
         ))}
       </datalist>
-    </section>
+    </Section>
+  )
+}
+
+const Modes = ({
+  chosen,
+  isNew,
+  onChoose,
+}: {
+  readonly chosen: Mode
+  /** True if there is no entity yet, which could be changed. */
+  readonly isNew: boolean
+  readonly onChoose: (mode: Mode) => void
+}): JSX.Element => (
+  <fieldset class="modes">
+    <legend>{a('import.mode')}</legend>
+    {modes.map(one => (
+      <label key={one} class="check">
+        <input
+          type="radio"
+          name="mode"
+          checked={chosen === one}
+          disabled={one !== 'replace' && isNew}
+          onChange={() => onChoose(one)}
+        />
+        <span>
+          <strong>{a(`import.mode.${one}`)}</strong>{' '}
+          <span class="soft small">{a(`import.mode.${one}.help`)}</span>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+)
+
+/** How the file is read. */
+function Reading({
+  recipe,
+  onChange,
+}: {
+  readonly recipe: Recipe
+  readonly onChange: (change: RecipeChange) => void
+}): JSX.Element {
+  const choice = <Name extends 'delimiter' | 'encoding' | 'quote'>(
+    name: Name,
+    options: readonly (readonly [NonNullable<Recipe[Name]>, string])[],
+  ) => (
+    <Field label={a(`import.${name}`)}>
+      <Select
+        value={recipe[name] ?? ''}
+        onChoose={chosen => onChange({ [name]: chosen || undefined })}
+        none={a('import.asItLooks')}
+        options={options}
+      />
+    </Field>
+  )
+  const check = (
+    name: 'dayFirst' | 'decimalComma' | 'decimalPoint' | 'shortRows',
+    others: RecipeChange = {},
+  ) => (
+    <Check
+      checked={recipe[name] ?? false}
+      onChange={isChecked => onChange({ ...others, [name]: isChecked || undefined })}
+    >
+      {a(`import.${name}`)}
+    </Check>
+  )
+  return (
+    <details>
+      <summary>{a('import.reading')}</summary>
+      <div class="fields">
+        {choice(
+          'delimiter',
+          Object.values(delimiterWords).map(word => [word, a(`import.delimiter.${word}`)]),
+        )}
+        {choice(
+          'quote',
+          (['double', 'none'] as const).map(one => [one, a(`import.quote.${one}`)]),
+        )}
+        {choice(
+          'encoding',
+          encodings.map(one => [one, one]),
+        )}
+      </div>
+      {check('decimalComma', { decimalPoint: undefined })}
+      {check('decimalPoint', { decimalComma: undefined })}
+      {check('shortRows')}
+      {check('dayFirst')}
+    </details>
   )
 }
