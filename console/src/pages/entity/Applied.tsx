@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { type Entity, labelIn } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
-import { Icon } from '../../parts/Icon.tsx'
+import { Button, IconButton } from '../../parts/controls.tsx'
 import { isOf, joined, type Requirement, type Requirements, requirementsOf } from './requirements.ts'
 import { showCondition } from './view.ts'
 
@@ -33,9 +33,7 @@ export function Applied({
         <Chip text={all.clauses} onRemove={() => showCondition(joined({ ...all, clauses: '' }))} />
       )}
       {groups.length > 1 && (
-        <button type="button" class="button quiet" onClick={() => showCondition('')}>
-          {t('applied.clear')}
-        </button>
+        <Button look="quiet" label={t('applied.clear')} onClick={() => showCondition('')} />
       )}
     </div>
   )
@@ -55,9 +53,7 @@ function Chip({
   return (
     <span class="applied">
       {shown ?? <code>{text}</code>}
-      <button type="button" class="button quiet icon" aria-label={label} title={label} onClick={onRemove}>
-        <Icon of={X} size={16} />
-      </button>
+      <IconButton icon={X} size={16} label={label} onClick={onRemove} />
     </span>
   )
 }

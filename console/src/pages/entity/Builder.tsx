@@ -3,6 +3,7 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import { type Entity, type EntityField, labelOf } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { CircleAlert, Plus, X } from '../../icons.ts'
+import { Button, Select } from '../../parts/controls.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import {
   anyText,
@@ -10,7 +11,6 @@ import {
   type Filter,
   firstOperator,
   needsValue,
-  type Operator,
   operatorsFor,
 } from './conditions.ts'
 import { frequentValues } from './values.ts'
@@ -44,13 +44,14 @@ export function Builder({ entity, filter, faults, onChange }: Parts): JSX.Elemen
       {conditions.length > 1 && (
         <label class="row">
           <span class="small">{t('filter.join')}</span>
-          <select
+          <Select
             value={join}
-            onChange={event => onChange({ join: event.currentTarget.value as Filter['join'], conditions })}
-          >
-            <option value="and">{t('filter.all')}</option>
-            <option value="or">{t('filter.any')}</option>
-          </select>
+            onChoose={chosen => onChange({ join: chosen, conditions })}
+            options={[
+              ['and', t('filter.all')],
+              ['or', t('filter.any')],
+            ]}
+          />
         </label>
       )}
       <ul class="stack">
@@ -65,14 +66,12 @@ export function Builder({ entity, filter, faults, onChange }: Parts): JSX.Elemen
           />
         ))}
       </ul>
-      <button
-        type="button"
-        class="button quiet"
+      <Button
+        look="quiet"
+        icon={Plus}
+        label={t('filter.add')}
         onClick={() => first && onChange({ join, conditions: [...conditions, conditionFor(first)] })}
-      >
-        <Icon of={Plus} />
-        {t('filter.add')}
-      </button>
+      />
     </div>
   )
 }
@@ -93,34 +92,25 @@ function Line({ entity, condition, number, fault, onChange }: LineParts): JSX.El
   const operators = isAnyText ? (['words'] as const) : operatorsFor(field?.type ?? 'text')
   return (
     <li class="condition">
-      <select
+      <Select
         aria-label={t('filter.field', { n: number })}
         value={condition.field}
-        onChange={event => {
-          const chosen = event.currentTarget.value
+        onChoose={chosen => {
           const next = entity.fields.find(({ name }) => name === chosen)
           if (next) onChange(conditionFor(next))
           else if (chosen === anyText) onChange({ field: anyText, operator: 'words', value: '' })
         }}
-      >
-        {entity.fields.map(one => (
-          <option key={one.name} value={one.name}>
-            {labelOf(one)}
-          </option>
-        ))}
-        <option value={anyText}>{t('filter.any-text')}</option>
-      </select>
-      <select
+        options={[
+          ...entity.fields.map(one => [one.name, labelOf(one)] as const),
+          [anyText, t('filter.any-text')],
+        ]}
+      />
+      <Select
         aria-label={t('filter.operator', { n: number })}
         value={condition.operator}
-        onChange={event => onChange({ ...condition, operator: event.currentTarget.value as Operator })}
-      >
-        {operators.map(one => (
-          <option key={one} value={one}>
-            {t(`operator.${one}`)}
-          </option>
-        ))}
-      </select>
+        onChoose={operator => onChange({ ...condition, operator })}
+        options={operators.map(one => [one, t(`operator.${one}`)])}
+      />
       {needsValue(condition.operator) && field ? (
         <Operand
           entity={entity}
@@ -133,15 +123,13 @@ function Line({ entity, condition, number, fault, onChange }: LineParts): JSX.El
       ) : (
         <span />
       )}
-      <button
-        type="button"
-        class="button quiet icon"
+      <Button
+        look="icon"
+        icon={X}
         aria-label={t('filter.remove', { n: number })}
         title={t('remove')}
         onClick={() => onChange(undefined)}
-      >
-        <Icon of={X} />
-      </button>
+      />
       {fault !== undefined && (
         <p class="fault" id={id}>
           <Icon of={CircleAlert} size={15} />
@@ -183,10 +171,15 @@ function Operand({ entity, field, label, value, faultId, onInput }: OperandParts
   }
   if (field.type === 'boolean')
     return (
-      <select aria-label={label} value={value} onChange={event => onInput(event.currentTarget.value)}>
-        <option value="true">{t('yes')}</option>
-        <option value="false">{t('no')}</option>
-      </select>
+      <Select
+        aria-label={label}
+        value={value}
+        onChoose={onInput}
+        options={[
+          ['true', t('yes')],
+          ['false', t('no')],
+        ]}
+      />
     )
   if (field.type === 'date-time') return <input {...common} placeholder="1998-01-31" inputMode="numeric" />
   if (field.type !== 'text')

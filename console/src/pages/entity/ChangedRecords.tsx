@@ -4,6 +4,7 @@ import { CarrelProblem, service } from '../../api.ts'
 import { type DataRecord, type Entity, joinedKey } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Button } from '../../parts/controls.tsx'
 import { writtenSince } from '../edit/writing.ts'
 
 /** Maximum number of records that are counted. */
@@ -39,9 +40,7 @@ export function ChangedRecords({
       {count > 0 && (
         <>
           {changed === 'many' ? t('changed.many') : t('changed.count', { n: count })}{' '}
-          <button type="button" class="link-button" onClick={onShow}>
-            {t('changed.show', { n: count })}
-          </button>
+          <Button look="link" label={t('changed.show', { n: count })} onClick={onShow} />
         </>
       )}
     </div>

@@ -4,6 +4,7 @@ import { type Entity, type EntityField, isSortable, keyOf, labelOf } from '../..
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, ChevronDown, EyeOff } from '../../icons.ts'
 import { Bars, shareOf } from '../../parts/Bars.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -174,10 +175,14 @@ function Actions({
   const width = view.widths.get(field.name)
   const [start] = useState(() => Math.max(columnWidth.min, Math.min(columnWidth.max, widthNow())))
   const entry = (icon: typeof ArrowUp, text: string, act: () => void, isOff = false) => (
-    <button type="button" class="menu-item" aria-disabled={isOff} onClick={() => isOff || act()}>
-      <Icon of={icon} size={16} />
-      {text}
-    </button>
+    <Button
+      look="menu"
+      icon={icon}
+      size={16}
+      label={text}
+      aria-disabled={isOff}
+      onClick={() => isOff || act()}
+    />
   )
   return (
     <div class="column-actions">
@@ -204,9 +209,7 @@ function Actions({
         />
       </label>
       {width !== undefined && (
-        <button type="button" class="menu-item" onClick={() => setWidth(undefined)}>
-          {t('column.width.usual')}
-        </button>
+        <Button look="menu" label={t('column.width.usual')} onClick={() => setWidth(undefined)} />
       )}
     </div>
   )

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { type Entity, type EntityField, labelOf } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { Columns3 } from '../../icons.ts'
+import { Button } from '../../parts/controls.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
 import { SearchBox } from '../../parts/SearchBox.tsx'
@@ -64,9 +65,9 @@ export function Columns({
           </label>
         ))}
         {found.length > most && <p class="menu-title">{t('columns.more', { n: found.length - most })}</p>}
-        <button
-          type="button"
-          class="menu-item"
+        <Button
+          look="menu"
+          label={t('columns.usual')}
           onClick={() =>
             showColumns(
               entity,
@@ -74,9 +75,7 @@ export function Columns({
               new Map(),
             )
           }
-        >
-          {t('columns.usual')}
-        </button>
+        />
       </div>
     </Menu>
   )

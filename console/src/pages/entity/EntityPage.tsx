@@ -4,10 +4,10 @@ import { type Entity, entityPath, loadEntities } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ChartColumn, MessageCircleQuestionMark } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
-import { Icon } from '../../parts/Icon.tsx'
+import { LinkButton } from '../../parts/controls.tsx'
 import { type Loaded, useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
-import { Loading, ProblemView } from '../../parts/states.tsx'
+import { Pending } from '../../parts/states.tsx'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { questionOf, requestOf } from '../questions/questions.ts'
@@ -28,30 +28,23 @@ function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.El
       actions={
         entity && (
           <>
-            <a
-              class="button"
+            <LinkButton
+              icon={ChartColumn}
+              label={t('draw')}
               href={href(withQuery(`${entityPath(name)}/draw`, Object.fromEntries(query.value)))}
-            >
-              <Icon of={ChartColumn} />
-              {t('draw')}
-            </a>
-            <a class="button" href={href(withQuery('questions', { q: questionOf(entity, viewOf(entity)) }))}>
-              <Icon of={MessageCircleQuestionMark} />
-              {t('questions.as')}
-            </a>
+            />
+            <LinkButton
+              icon={MessageCircleQuestionMark}
+              label={t('questions.as')}
+              href={href(withQuery('questions', { q: questionOf(entity, viewOf(entity)) }))}
+            />
             <AsRequest requested={() => requestOf(entity, viewOf(entity))} />
             <Downloads entity={entity} />
           </>
         )
       }
     >
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : entity ? (
-        <Records entity={entity} />
-      ) : (
-        <Loading />
-      )}
+      {problem || !entity ? <Pending problem={problem} retry={reload} /> : <Records entity={entity} />}
     </Page>
   )
 }

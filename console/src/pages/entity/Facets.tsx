@@ -5,8 +5,8 @@ import { printExactly } from '../../exact.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
 import { shareOf } from '../../parts/Bars.tsx'
+import { Button, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { SearchBox } from '../../parts/SearchBox.tsx'
 import { Loading } from '../../parts/states.tsx'
@@ -78,35 +78,28 @@ export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBes
           <legend>
             <FieldName field={facet.field} />
           </legend>
-          <button
-            type="button"
+          <Button
+            icon={X}
+            size={14}
             class="button quiet icon facet-close"
             aria-label={t('facets.hide', { name: labelOf(facet.field) })}
             title={t('facets.hide', { name: labelOf(facet.field) })}
             onClick={() => show(shown.filter(one => one !== facet))}
-          >
-            <Icon of={X} size={14} />
-          </button>
+          />
           <Choices entity={entity} facet={facet} all={all} />
         </fieldset>
       ))}
       {others.length > 0 && shown.length < mostFacets && (
         <Field label={t('facets.add')}>
-          <select
+          <Select
             value=""
-            onChange={event => {
-              const name = event.currentTarget.value
+            onChoose={name => {
               const facet = others.find(({ field }) => field.name === name)
               if (facet) show([...shown, facet])
             }}
-          >
-            <option value="">{t('facets.choose')}</option>
-            {others.map(({ field }) => (
-              <option key={field.name} value={field.name}>
-                {labelOf(field)}
-              </option>
-            ))}
-          </select>
+            none={t('facets.choose')}
+            options={others.map(({ field }) => [field.name, labelOf(field)])}
+          />
         </Field>
       )}
     </div>
@@ -185,9 +178,11 @@ function ValueFacet({
       {value.total > value.counts.length && (
         <p class="small">
           {most < atMost ? (
-            <button type="button" class="link-button" onClick={() => setMost(atMost)}>
-              {t('facets.more', { n: value.total - value.counts.length })}
-            </button>
+            <Button
+              look="link"
+              label={t('facets.more', { n: value.total - value.counts.length })}
+              onClick={() => setMost(atMost)}
+            />
           ) : (
             <span class="soft">{t('facets.rest', { n: value.total - value.counts.length })}</span>
           )}

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Entity } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Button, Form } from '../../parts/controls.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { recall, remember } from '../../settings.ts'
 import { Builder, conditionFor } from './Builder.tsx'
@@ -68,20 +69,12 @@ export function FilterPanel({
     showCondition(mode === 'hand' ? printFilter(filter, entity.fields) : draft.value)
   }
   return (
-    <form
-      class="filter"
-      aria-label={t('filter')}
-      onSubmit={event => {
-        event.preventDefault()
-        apply()
-      }}
-    >
+    <Form class="filter" aria-label={t('filter')} onSubmit={apply}>
       <div class="row spread">
         <fieldset class="group">
           <legend class="sr-only">{t('filter.how')}</legend>
-          <button
-            type="button"
-            class="button"
+          <Button
+            label={t('filter.hand')}
             aria-pressed={mode === 'hand'}
             aria-disabled={!read}
             title={read ? undefined : t('filter.too-much')}
@@ -90,12 +83,8 @@ export function FilterPanel({
               setFilter(read.conditions.length > 0 ? read : start)
               choose('hand')
             }}
-          >
-            {t('filter.hand')}
-          </button>
-          <button
-            type="button"
-            class="button"
+          />
+          <Button
             aria-pressed={mode === 'pql'}
             onClick={() => {
               if (mode === 'hand') draft.set(printFilter(finished(filter), entity.fields))
@@ -103,7 +92,7 @@ export function FilterPanel({
             }}
           >
             PQL
-          </button>
+          </Button>
         </fieldset>
         {!read && mode === 'pql' && draft.value === condition && !refused && (
           <span class="small soft">{t('filter.too-much')}</span>
@@ -131,25 +120,20 @@ export function FilterPanel({
         />
       )}
       <div class="row">
-        <button type="submit" class="button primary">
-          {t('filter.apply')}
-        </button>
+        <Button look="primary" type="submit" label={t('filter.apply')} />
         {condition !== '' && (
-          <button
-            type="button"
-            class="button"
+          <Button
+            label={t('entity.clear')}
             onClick={() => {
               draft.done()
               draft.set('')
               setFilter(start)
               showCondition('')
             }}
-          >
-            {t('entity.clear')}
-          </button>
+          />
         )}
       </div>
-    </form>
+    </Form>
   )
 }
 

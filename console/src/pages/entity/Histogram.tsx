@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks'
 import { type Entity, labelOf } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Bars } from '../../parts/Bars.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading } from '../../parts/states.tsx'
 import { useTyped } from '../../parts/typed.ts'
@@ -124,13 +125,11 @@ export function Histogram({
         const edge = scale.print(scale.edges[side === 0 ? 1 : last - 1] ?? 0, side === 1)
         return scale.isOpen[side] && n > 0 ? (
           <p key={side} class="small">
-            <button
-              type="button"
-              class="link-button"
+            <Button
+              look="link"
+              label={t(side === 0 ? 'facets.below' : 'facets.above', { n, edge })}
               onClick={() => showCondition(joined(withRange(all, name, farBounds(scale, side))))}
-            >
-              {t(side === 0 ? 'facets.below' : 'facets.above', { n, edge })}
-            </button>
+            />
           </p>
         ) : null
       })}

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { t } from '../../i18n/i18n.ts'
+import { Button } from '../../parts/controls.tsx'
 import { Notice } from '../../parts/states.tsx'
 import type { Fault } from './refused.ts'
 
@@ -27,14 +28,10 @@ export function QueryFault({
       )}
       <p lang={lang}>{message}</p>
       {nearest && onNearest && (
-        <button type="button" class="link-button" onClick={() => onNearest(nearest)}>
-          {t('query.use', { value: nearest })}
-        </button>
+        <Button look="link" label={t('query.use', { value: nearest })} onClick={() => onNearest(nearest)} />
       )}
       {instead && onInstead && (
-        <button type="button" class="link-button" onClick={() => onInstead(instead)}>
-          {t('query.use', { value: instead })}
-        </button>
+        <Button look="link" label={t('query.use', { value: instead })} onClick={() => onInstead(instead)} />
       )}
     </Notice>
   )

@@ -3,8 +3,8 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type DataRecord, type Entity, isSortable, keyOf, keyPath, recordPath } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Ellipsis, ListFilter, SlidersHorizontal } from '../../icons.ts'
+import { Button } from '../../parts/controls.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Pager } from '../../parts/Pager.tsx'
 import { SearchBox } from '../../parts/SearchBox.tsx'
@@ -73,37 +73,29 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
             }
           />
         )}
-        <button
-          type="button"
+        <Button
+          icon={Ellipsis}
           class="button icon more"
           aria-expanded={hasTools}
           aria-label={t('entity.tools')}
           title={t('entity.tools')}
           onClick={() => setTools(!hasTools)}
-        >
-          <Icon of={Ellipsis} />
-        </button>
+        />
         {all && (
-          <button
-            type="button"
-            class="button"
+          <Button
+            icon={SlidersHorizontal}
+            label={t('facets')}
             aria-expanded={facets.isOpen}
             onClick={() => facets.open(!facets.isOpen)}
-          >
-            <Icon of={SlidersHorizontal} />
-            {t('facets')}
-          </button>
+          />
         )}
-        <button
-          type="button"
-          class="button"
+        <Button
+          icon={ListFilter}
+          label={t('filter')}
           aria-expanded={open}
           aria-controls="filter"
           onClick={() => setOpen(!open)}
-        >
-          <Icon of={ListFilter} />
-          {t('filter')}
-        </button>
+        />
         <Columns entity={entity} shown={view.columns} />
         <Sorting entity={entity} order={view.order} />
         <EditButtons entity={entity} />
@@ -205,13 +197,12 @@ function Shown({
   if (value.total === 0 && condition !== '')
     return (
       <Empty title={t('entity.none.filtered')} help={t('entity.none.filtered.help')}>
-        <button type="button" class="button" onClick={() => showCondition('')}>
-          {t('entity.clear')}
-        </button>
+        <Button label={t('entity.clear')} onClick={() => showCondition('')} />
         {begun && (
-          <button type="button" class="button" onClick={() => showCondition(joined(withSearch(all, begun)))}>
-            {t('search.prefix', { words: begun })}
-          </button>
+          <Button
+            label={t('search.prefix', { words: begun })}
+            onClick={() => showCondition(joined(withSearch(all, begun)))}
+          />
         )}
       </Empty>
     )

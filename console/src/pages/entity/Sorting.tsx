@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type Entity, type EntityField, isSortable, labelIn, labelOf } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowDownNarrowWide, ArrowUp, ChevronDown, ChevronUp, Plus, X } from '../../icons.ts'
+import { Button, IconButton, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
@@ -50,66 +51,21 @@ function Orders({
     next.current = stop
     showOrder(changed)
   }
-  const move = (at: number, by: 1 | -1, stop: string) => {
-    const other = order[at + by]
-    const one = order[at]
-    if (one && other) show(order.with(at + by, one).with(at, other), stop)
-  }
   return (
     <div class="sorting" ref={whole}>
       {order.length === 0 ? (
         <p class="soft">{t('sort.none')}</p>
       ) : (
         <ol aria-label={t('sort.by')}>
-          {order.map((one, at) => {
-            const { field: name } = one
-            const called = labelIn({ fields }, name)
-            const now = t(one.order === 'asc' ? 'sort.asc' : 'sort.desc')
-            const step = (by: 1 | -1, label: string) => {
-              const stop = `${by} ${name}`
-              return (
-                <button
-                  type="button"
-                  class="button quiet icon"
-                  data-stop={stop}
-                  aria-label={label}
-                  title={label}
-                  aria-disabled={order[at + by] === undefined}
-                  onClick={() => move(at, by, stop)}
-                >
-                  <Icon of={by < 0 ? ChevronUp : ChevronDown} size={16} />
-                </button>
-              )
-            }
-            return (
-              <li key={name}>
-                <bdi title={name}>{called}</bdi>
-                <button
-                  type="button"
-                  class="button quiet"
-                  data-stop={name}
-                  aria-label={t('sort.reverse', { name: called, now })}
-                  onClick={() =>
-                    show(order.with(at, { ...one, order: one.order === 'asc' ? 'desc' : 'asc' }), name)
-                  }
-                >
-                  <Icon of={one.order === 'asc' ? ArrowUp : ArrowDown} size={14} />
-                  {now}
-                </button>
-                {step(-1, t('sort.earlier', { name: called }))}
-                {step(1, t('sort.later', { name: called }))}
-                <button
-                  type="button"
-                  class="button quiet icon"
-                  aria-label={t('sort.remove', { name: called })}
-                  title={t('sort.remove', { name: called })}
-                  onClick={() => show(order.toSpliced(at, 1), 'add')}
-                >
-                  <Icon of={X} size={16} />
-                </button>
-              </li>
-            )
-          })}
+          {order.map((one, at) => (
+            <Entry
+              key={one.field}
+              called={labelIn({ fields }, one.field)}
+              order={order}
+              at={at}
+              show={show}
+            />
+          ))}
         </ol>
       )}
       {order.some(({ field }) => isByCharacter(fields.find(({ name }) => name === field))) && (
@@ -120,6 +76,61 @@ function Orders({
         onAdd={field => show([...order, { field, order: 'asc' }], field)}
       />
     </div>
+  )
+}
+
+/** One column of the order, which can be reversed, moved and removed. */
+function Entry({
+  called,
+  order,
+  at,
+  show,
+}: {
+  readonly called: string
+  readonly order: readonly Order[]
+  readonly at: number
+  /** @param stop the control that gets the focus */
+  readonly show: (order: readonly Order[], stop: string) => void
+}): JSX.Element | null {
+  const one = order[at]
+  if (!one) return null
+  const { field: name } = one
+  const now = t(one.order === 'asc' ? 'sort.asc' : 'sort.desc')
+  const step = (by: 1 | -1, label: string) => {
+    const other = order[at + by]
+    const stop = `${by} ${name}`
+    return (
+      <IconButton
+        icon={by < 0 ? ChevronUp : ChevronDown}
+        size={16}
+        label={label}
+        data-stop={stop}
+        aria-disabled={other === undefined}
+        onClick={() => other && show(order.with(at + by, one).with(at, other), stop)}
+      />
+    )
+  }
+  return (
+    <li>
+      <bdi title={name}>{called}</bdi>
+      <Button
+        look="quiet"
+        icon={one.order === 'asc' ? ArrowUp : ArrowDown}
+        size={14}
+        label={now}
+        data-stop={name}
+        aria-label={t('sort.reverse', { name: called, now })}
+        onClick={() => show(order.with(at, { ...one, order: one.order === 'asc' ? 'desc' : 'asc' }), name)}
+      />
+      {step(-1, t('sort.earlier', { name: called }))}
+      {step(1, t('sort.later', { name: called }))}
+      <IconButton
+        icon={X}
+        size={16}
+        label={t('sort.remove', { name: called })}
+        onClick={() => show(order.toSpliced(at, 1), 'add')}
+      />
+    </li>
   )
 }
 
@@ -140,18 +151,14 @@ function Add({
   return (
     <div class="sorting-add">
       <Field label={t('sort.add')}>
-        <select data-stop="add" value={name} onChange={event => setChosen(event.currentTarget.value)}>
-          {fields.map(one => (
-            <option key={one.name} value={one.name}>
-              {labelOf(one)}
-            </option>
-          ))}
-        </select>
+        <Select
+          data-stop="add"
+          value={name}
+          onChoose={setChosen}
+          options={fields.map(one => [one.name, labelOf(one)])}
+        />
       </Field>
-      <button type="button" class="button" onClick={() => onAdd(name)}>
-        <Icon of={Plus} />
-        {t('sort.add.do')}
-      </button>
+      <Button icon={Plus} label={t('sort.add.do')} onClick={() => onAdd(name)} />
     </div>
   )
 }

@@ -16,7 +16,7 @@ export interface Condition {
   readonly value: string
 }
 
-export type Operator =
+type Operator =
   | 'equal'
   | 'unequal'
   | 'less'
