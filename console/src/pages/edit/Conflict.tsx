@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { type DataRecord, type Entity, type EntityField, type Json, keyText } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import { formatMoment, t } from '../../i18n/i18n.ts'
+import { Button, Form, Submit } from '../../parts/controls.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
@@ -51,13 +52,7 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
     save(Object.fromEntries(Object.entries(edits).filter(([name]) => chosen[name] !== 'theirs'))),
   )
   return (
-    <form
-      class="stack edit-form"
-      onSubmit={event => {
-        event.preventDefault()
-        saving.run()
-      }}
-    >
+    <Form class="stack edit-form" onSubmit={saving.run}>
       <Notice tone="warn">
         {t(now ? 'conflict' : 'conflict.deleted')} <WhoWrote {...{ entity, before, now }} />
       </Notice>
@@ -90,14 +85,10 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
         ))}
       <ProblemNotice problem={saving.problem} />
       <div class="edit-actions">
-        <button type="submit" class="button primary" aria-busy={saving.busy}>
-          {t(now ? 'conflict.save' : 'conflict.add')}
-        </button>
-        <button type="button" class="button" onClick={onCancel}>
-          {t('conflict.leave')}
-        </button>
+        <Submit label={t(now ? 'conflict.save' : 'conflict.add')} busy={saving.busy} />
+        <Button label={t('conflict.leave')} onClick={onCancel} />
       </div>
-    </form>
+    </Form>
   )
 }
 

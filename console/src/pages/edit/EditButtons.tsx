@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { type Entity, isBuiltIn, recordPath } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Check, Pencil, Plus } from '../../icons.ts'
+import { Button, LinkButton } from '../../parts/controls.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { go, href } from '../../router.ts'
@@ -39,12 +40,7 @@ export function EditButtons({ entity }: { readonly entity: Entity }): JSX.Elemen
         <Icon of={isOn ? Check : Pencil} />
         {t(isOn ? 'edit.end' : 'edit.do')}
       </button>
-      {isOn && (
-        <button type="button" class="button" onClick={() => setOpen('add')}>
-          <Icon of={Plus} />
-          {t('edit.add.do')}
-        </button>
-      )}
+      {isOn && <Button icon={Plus} label={t('edit.add.do')} onClick={() => setOpen('add')} />}
       {isOn && <p class="soft small edit-help">{t('edit.grid.help')}</p>}
       {open === 'add' && (
         <RecordDialog
@@ -60,9 +56,11 @@ export function EditButtons({ entity }: { readonly entity: Entity }): JSX.Elemen
           title={t('edit.closed', { name: tOf('entity', name) })}
           onClose={close}
           footer={
-            <a class="button primary" href={href(`admin/entities/${encodeURIComponent(name)}`)}>
-              {t('edit.closed.open')}
-            </a>
+            <LinkButton
+              look="primary"
+              label={t('edit.closed.open')}
+              href={href(`admin/entities/${encodeURIComponent(name)}`)}
+            />
           }
         >
           <p>{t('edit.closed.help')}</p>

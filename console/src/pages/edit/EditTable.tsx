@@ -4,7 +4,7 @@ import { CarrelProblem } from '../../api.ts'
 import { type DataRecord, type Entity, type EntityField, keyOf, keyText } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Pencil } from '../../icons.ts'
-import { Icon } from '../../parts/Icon.tsx'
+import { IconButton } from '../../parts/controls.tsx'
 import { Notice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { CellEditor } from './CellEditor.tsx'
@@ -270,15 +270,12 @@ const openColumn = (entity: Entity, open: (place: Place) => void): Column<DataRe
   cell: record => {
     const row = keyText(entity, record)
     return (
-      <button
-        type="button"
-        class="button quiet icon"
-        aria-label={t('edit.of', { name: row })}
-        title={t('edit.of', { name: row })}
+      <IconButton
+        icon={Pencil}
+        size={16}
+        label={t('edit.of', { name: row })}
         onClick={() => open({ row, field: entity.fields[0]?.name ?? '' })}
-      >
-        <Icon of={Pencil} size={16} />
-      </button>
+      />
     )
   },
 })

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { EntityField } from '../../entities.ts'
 import { t, tOf, zone } from '../../i18n/i18n.ts'
+import { Button, Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { RecordPicker, ReferencedRecord, referencedBy } from './RecordPicker.tsx'
 import {
@@ -85,30 +86,18 @@ function controlFor(
   }
   const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
     onTyped(currentTarget.value)
-  if (choices)
+  const offered = choices ?? (kind === 'boolean' ? ['true', 'false'] : undefined)
+  if (offered)
     return (
-      <select value={value} disabled={isFixed} onChange={event => onTyped(event.currentTarget.value || null)}>
-        <option value="">{t('edit.null')}</option>
-        {choices.map(one => (
-          <option key={one} value={one}>
-            {kind === 'boolean' ? t(one === 'true' ? 'yes' : 'no') : one}
-          </option>
-        ))}
-      </select>
+      <Select
+        value={value}
+        disabled={isFixed}
+        onChoose={chosen => onTyped(chosen || null)}
+        none={t('edit.null')}
+        options={offered.map(one => [one, kind === 'boolean' ? t(one === 'true' ? 'yes' : 'no') : one])}
+      />
     )
   switch (kind) {
-    case 'boolean':
-      return (
-        <select
-          value={value}
-          disabled={isFixed}
-          onChange={event => onTyped(event.currentTarget.value || null)}
-        >
-          <option value="">{t('edit.null')}</option>
-          <option value="true">{t('yes')}</option>
-          <option value="false">{t('no')}</option>
-        </select>
-      )
     case 'long':
     case 'list':
       return (
@@ -132,13 +121,13 @@ function controlFor(
       )
     case 'date-time':
       return fitsPicker(typed) ? (
-        <input
+        <Input
           type="datetime-local"
           step={1}
           max="9999-12-31T23:59:59"
           readOnly={isFixed}
           value={toPicker(typed)}
-          onInput={event => onTyped(fromPicker(event.currentTarget.value))}
+          onText={text => onTyped(fromPicker(text))}
         />
       ) : (
         <input type="text" {...common} value={value} onInput={onInput} />
@@ -174,14 +163,12 @@ function Hint({
       {field.required && <span>{t('edit.required')}</span>}
       {isText && typed === '' && <span>{t(kind === 'list' ? 'edit.list.empty' : 'edit.text.empty')}</span>}
       {isText && typed !== null && !isKey && (
-        <button
-          type="button"
-          class="link-button"
+        <Button
+          look="link"
+          label={t('edit.null.do')}
           aria-label={t('edit.null.of', { name: nameFor(field) })}
           onClick={() => onTyped(null)}
-        >
-          {t('edit.null.do')}
-        </button>
+        />
       )}
     </>
   )

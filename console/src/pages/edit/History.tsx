@@ -2,7 +2,9 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { type DataRecord, type Entity, keyText } from '../../entities.ts'
 import { formatMoment, t } from '../../i18n/i18n.ts'
+import { Button } from '../../parts/controls.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
+import { Section } from '../../parts/Page.tsx'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { isSame } from './values.ts'
@@ -31,8 +33,7 @@ export function History({
     setMore({ after: first.value ?? [], list: [...shown.slice(first.value?.length), ...next] })
   })
   return (
-    <section class="section">
-      <h2>{t('history')}</h2>
+    <Section title={t('history')}>
       <ProblemNotice problem={first.problem} />
       {!first.value && first.loading && <Loading lines={3} />}
       {first.value && shown.length === 0 && <p class="soft">{t('history.none')}</p>}
@@ -51,12 +52,10 @@ export function History({
         ))}
       </ol>
       {shown.length > 0 && shown.length % page === 0 && more?.list.length !== 0 && (
-        <button type="button" class="button" aria-busy={loading.busy} onClick={loading.run}>
-          {t('more')}
-        </button>
+        <Button label={t('more')} aria-busy={loading.busy} onClick={loading.run} />
       )}
       <ProblemNotice problem={loading.problem} />
-    </section>
+    </Section>
   )
 }
 

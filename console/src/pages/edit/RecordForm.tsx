@@ -4,6 +4,7 @@ import { CarrelProblem } from '../../api.ts'
 import { type DataRecord, type Entity, keyOf, keyText, recordPath } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Button, Submit } from '../../parts/controls.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
@@ -174,10 +175,7 @@ export function RecordForm(parts: Parts): JSX.Element {
     >
       {isDraft && draft.kept && (
         <Notice>
-          {t('edit.draft')}{' '}
-          <button type="button" class="link-button" onClick={() => keep(start)}>
-            {t('edit.draft.forget')}
-          </button>
+          {t('edit.draft')} <Button look="link" label={t('edit.draft.forget')} onClick={() => keep(start)} />
         </Notice>
       )}
       {entity.fields.map(field => {
@@ -210,12 +208,8 @@ export function RecordForm(parts: Parts): JSX.Element {
       )}
       <ProblemNotice problem={saving.problem} />
       <div class="edit-actions">
-        <button type="submit" class="button primary" aria-busy={saving.busy}>
-          {t(over ? 'save' : 'edit.add')}
-        </button>
-        <button type="button" class="button" onClick={() => finish(undefined)}>
-          {t('cancel')}
-        </button>
+        <Submit label={t(over ? 'save' : 'edit.add')} busy={saving.busy} />
+        <Button label={t('cancel')} onClick={() => finish(undefined)} />
       </div>
     </form>
   )

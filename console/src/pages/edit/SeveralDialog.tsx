@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Entity, keyOf, labelIn } from '../../entities.ts'
+import { type Entity, type EntityField, keyOf, labelIn } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Button, Select, Submit } from '../../parts/controls.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
@@ -28,14 +29,13 @@ export function SeveralDialog({ entity, several, what, onClose }: Parts): JSX.El
   const [name, setName] = useState('')
   const [typed, setTyped] = useState<Typed>(null)
   const [asked, setAsked] = useState<readonly [string, string]>()
-  const field = fields.find(one => one.name === name)
-  const kind = field && kindOf(field, field.type === 'text' ? typed : null)
-  const json = field && kind ? jsonOf(typed, kind) : ''
+  const { field, json } = valueIn(fields, name, typed)
   const isReady = what === 'delete' || asked !== undefined
   const tried = useLoad(
     () => (isReady ? changeSeveral(entity, several, asked, undefined) : Promise.resolve(undefined)),
     [asked, isReady],
   )
+  const found = tried.value?.changed ?? 0
   const doing = useWork(async () => {
     if (!tried.value) return
     const done = await changeSeveral(entity, several, asked, tried.value.count)
@@ -46,7 +46,7 @@ export function SeveralDialog({ entity, several, what, onClose }: Parts): JSX.El
   })
   const submit = () => {
     if (!isReady && typeof json === 'string' && field) setAsked([name, json])
-    else if (tried.value && tried.value.changed > 0) doing.run()
+    else if (found > 0) doing.run()
   }
   return (
     <Dialog
@@ -56,71 +56,93 @@ export function SeveralDialog({ entity, several, what, onClose }: Parts): JSX.El
       onSubmit={submit}
       footer={
         <>
-          <button type="button" class="button" onClick={() => onClose(false)}>
-            {t('cancel')}
-          </button>
+          <Button label={t('cancel')} onClick={() => onClose(false)} />
           {!isReady ? (
-            <button type="submit" class="button primary" aria-disabled={!field || typeof json !== 'string'}>
-              {t('several.try')}
-            </button>
+            <Button
+              look="primary"
+              type="submit"
+              label={t('several.try')}
+              aria-disabled={!field || typeof json !== 'string'}
+            />
           ) : (
-            tried.value &&
-            tried.value.changed > 0 && (
-              <button
-                type="submit"
-                class={`button ${what === 'delete' ? 'danger' : 'primary'}`}
-                aria-busy={doing.busy}
-              >
-                {t(what === 'delete' ? 'several.delete.do' : 'several.change.do', { n: tried.value.changed })}
-              </button>
+            found > 0 && (
+              <Submit
+                look={what === 'delete' ? 'danger' : 'primary'}
+                label={t(what === 'delete' ? 'several.delete.do' : 'several.change.do', { n: found })}
+                busy={doing.busy}
+              />
             )
           )}
         </>
       }
     >
       {what === 'change' && (
-        <div class="stack edit-form">
-          <Field label={t('several.field')}>
-            <select
-              value={name}
-              onChange={event => {
-                setName(event.currentTarget.value)
-                setTyped(null)
-                setAsked(undefined)
-              }}
-            >
-              <option value="">{t('several.field.none')}</option>
-              {fields.map(one => (
-                <option key={one.name} value={one.name}>
-                  {nameFor(one)}
-                </option>
-              ))}
-            </select>
-          </Field>
-          {field && kind && (
-            <FieldInput
-              {...{ field, kind, typed }}
-              isKey={false}
-              isFixed={false}
-              fault={typeof json === 'string' ? undefined : json}
-              onTyped={next => {
-                setTyped(next)
-                setAsked(undefined)
-              }}
-              onLeave={() => {}}
-            />
-          )}
-        </div>
+        <NewValue
+          fields={fields}
+          name={name}
+          typed={typed}
+          onChange={(nextName, nextTyped) => {
+            setName(nextName)
+            setTyped(nextTyped)
+            setAsked(undefined)
+          }}
+        />
       )}
       {isReady && (
         <>
           <ProblemNotice problem={tried.problem} />
           {tried.loading && !tried.value && <Loading lines={3} />}
-          {tried.value && <Preview {...{ entity, what, name }} tried={tried.value} />}
+          {tried.value && <Preview entity={entity} what={what} name={name} tried={tried.value} />}
         </>
       )}
       <ProblemNotice problem={doing.problem} />
     </Dialog>
+  )
+}
+
+/** Returns the field of a name, and the value typed for it as JSON, or the fault in it. */
+function valueIn(fields: readonly EntityField[], name: string, typed: Typed) {
+  const field = fields.find(one => one.name === name)
+  const kind = field && kindOf(field, field.type === 'text' ? typed : null)
+  return { field, kind, json: field && kind ? jsonOf(typed, kind) : '' }
+}
+
+/** Chooses a field, and the value that it gets. */
+function NewValue({
+  fields,
+  name,
+  typed,
+  onChange,
+}: {
+  readonly fields: readonly EntityField[]
+  readonly name: string
+  readonly typed: Typed
+  readonly onChange: (name: string, typed: Typed) => void
+}): JSX.Element {
+  const { field, kind, json } = valueIn(fields, name, typed)
+  return (
+    <div class="stack edit-form">
+      <Field label={t('several.field')}>
+        <Select
+          value={name}
+          onChoose={chosen => onChange(chosen, null)}
+          none={t('several.field.none')}
+          options={fields.map(one => [one.name, nameFor(one)])}
+        />
+      </Field>
+      {field && kind && (
+        <FieldInput
+          field={field}
+          kind={kind}
+          typed={typed}
+          isKey={false}
+          isFixed={false}
+          fault={typeof json === 'string' ? undefined : json}
+          onTyped={next => onChange(name, next)}
+          onLeave={() => {}}
+        />
+      )}
+    </div>
   )
 }
 
@@ -147,7 +169,7 @@ function Preview({
   const { count, changed: n, records } = tried
   const shown = what === 'delete' ? (nameField(entity)?.name ?? '') : name
   const field = entity.fields.find(one => one.name === shown)
-  const valueIn = (record: Row['before']) => <Value value={record?.[shown]} field={field} plain />
+  const shownIn = (record: Row['before']) => <Value value={record?.[shown]} field={field} plain />
   return (
     <>
       <Notice tone={n === 0 ? 'good' : 'warn'}>
@@ -172,11 +194,11 @@ function Preview({
             {
               id: 'before',
               label: what === 'delete' ? <bdi>{labelIn(entity, shown)}</bdi> : t('conflict.was'),
-              cell: ({ before }) => valueIn(before),
+              cell: ({ before }) => shownIn(before),
             },
             ...(what === 'delete'
               ? []
-              : [{ id: 'after', label: t('several.after'), cell: ({ after }: Row) => valueIn(after) }]),
+              : [{ id: 'after', label: t('several.after'), cell: ({ after }: Row) => shownIn(after) }]),
           ]}
         />
       )}

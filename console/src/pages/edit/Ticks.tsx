@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { type DataRecord, type Entity, keyOf, keyText } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Button } from '../../parts/controls.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { pqlOf } from '../entity/view.ts'
 import { SeveralDialog } from './SeveralDialog.tsx'
@@ -31,21 +32,17 @@ export function Ticks({ entity, ids, chosen, condition, total, ticked, setTicked
       ) : (
         <>
           <strong>{t('several.ticked', { n: ticked === 'all' ? total : chosen.size })}</strong>
-          <button type="button" class="button" onClick={() => setWork('change')}>
-            {t('several.change.open')}
-          </button>
-          <button type="button" class="button" onClick={() => setWork('delete')}>
-            {t('several.delete.open')}
-          </button>
-          <button type="button" class="link-button" onClick={() => setTicked(new Set())}>
-            {t('several.none')}
-          </button>
+          <Button label={t('several.change.open')} onClick={() => setWork('change')} />
+          <Button label={t('several.delete.open')} onClick={() => setWork('delete')} />
+          <Button look="link" label={t('several.none')} onClick={() => setTicked(new Set())} />
         </>
       )}
       {ticked !== 'all' && total > ids.length && (
-        <button type="button" class="link-button" onClick={() => setTicked('all')}>
-          {t(condition === '' ? 'several.all' : 'several.found', { n: total })}
-        </button>
+        <Button
+          look="link"
+          label={t(condition === '' ? 'several.all' : 'several.found', { n: total })}
+          onClick={() => setTicked('all')}
+        />
       )}
       {work && (
         <SeveralDialog

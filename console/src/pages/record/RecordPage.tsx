@@ -5,10 +5,11 @@ import { printExactly } from '../../exact.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ChevronDown, Copy, CopyPlus, Pencil, Trash2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { copy } from '../../parts/copy.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Menu } from '../../parts/Menu.tsx'
+import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { cut, FieldName } from '../../parts/Value.tsx'
@@ -54,7 +55,7 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
         stored && (
           <>
             {entity.writable && !isEditing && (
-              <RecordActions {...{ entity, stored, title }} onEdit={() => setEditing(true)} />
+              <RecordActions entity={entity} stored={stored} title={title} onEdit={() => setEditing(true)} />
             )}
             <CopyAddress />
             <AsRequest requested={() => requestFor(entity, stored.record)} />
@@ -79,7 +80,12 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
             <Fields entity={entity} record={stored.record} />
           )}
           {entity.relations?.map(relation => (
-            <Related key={`${key} ${relation.to.entity}`} {...{ entity, relation }} record={stored.record} />
+            <Related
+              key={`${key} ${relation.to.entity}`}
+              entity={entity}
+              relation={relation}
+              record={stored.record}
+            />
           ))}
           {entity.writable && <History entity={entity} record={stored.record} />}
         </>
@@ -119,10 +125,7 @@ function RecordActions({
   const close = () => setOpen(undefined)
   return (
     <>
-      <button type="button" class="button" onClick={onEdit}>
-        <Icon of={Pencil} />
-        {t('edit.do')}
-      </button>
+      <Button icon={Pencil} label={t('edit.do')} onClick={onEdit} />
       <Menu
         button={
           <>
@@ -132,27 +135,13 @@ function RecordActions({
         }
       >
         {shut => (
-          <>
-            {(
-              [
-                ['copy', CopyPlus, t('edit.copy.do')],
-                ['delete', Trash2, t('edit.delete.do')],
-              ] as const
-            ).map(([what, icon, label]) => (
-              <button
-                key={what}
-                type="button"
-                class="menu-item"
-                onClick={() => {
-                  shut()
-                  setOpen(what)
-                }}
-              >
-                <Icon of={icon} />
-                {label}
-              </button>
-            ))}
-          </>
+          <MenuEntries
+            close={shut}
+            of={[
+              [t('edit.copy.do'), () => setOpen('copy'), CopyPlus],
+              [t('edit.delete.do'), () => setOpen('delete'), Trash2],
+            ]}
+          />
         )}
       </Menu>
       {open === 'copy' && (
@@ -167,7 +156,9 @@ function RecordActions({
       )}
       {open === 'delete' && (
         <DeleteRecord
-          {...{ entity, stored, title }}
+          entity={entity}
+          stored={stored}
+          title={title}
           onClose={isDone => {
             close()
             if (isDone) go(entityPath(entity.name))
@@ -179,10 +170,11 @@ function RecordActions({
 }
 
 const CopyAddress = (): JSX.Element => (
-  <button type="button" class="button" onClick={() => copy(new URL(href(path.value), location.origin).href)}>
-    <Icon of={Copy} />
-    {t('record.copy')}
-  </button>
+  <Button
+    icon={Copy}
+    label={t('record.copy')}
+    onClick={() => copy(new URL(href(path.value), location.origin).href)}
+  />
 )
 
 const Fields = ({

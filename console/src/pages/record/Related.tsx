@@ -17,7 +17,7 @@ import { printExactly, readExactly } from '../../exact.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { useLoad } from '../../parts/load.ts'
 import { Pager } from '../../parts/Pager.tsx'
-import { Loading, ProblemView } from '../../parts/states.tsx'
+import { Pending } from '../../parts/states.tsx'
 import { type Order, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, withQuery } from '../../router.ts'
@@ -77,10 +77,8 @@ export function Related({
           </a>
         )}
       </div>
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading lines={3} />
+      {problem || !value ? (
+        <Pending problem={problem} retry={reload} lines={3} />
       ) : value.total === 0 ? (
         <p class="soft">{t('entity.none')}</p>
       ) : (

@@ -2,9 +2,9 @@ import type { JSX } from 'preact'
 import { queryBase, service } from '../../api.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
+import { Button } from '../../parts/controls.tsx'
 import { copy } from '../../parts/copy.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { href } from '../../router.ts'
 import { eperson } from '../../session.ts'
 import { addressOf, astOf, clientOf, curlOf, fetchOf, isAst, placeholder, type Requested } from './texts.ts'
@@ -44,15 +44,14 @@ function RequestDialog({
         <section key={name} class="request" aria-label={name}>
           <div class="row spread">
             <h3>{name}</h3>
-            <button
-              type="button"
-              class="button quiet"
+            <Button
+              look="quiet"
+              icon={Copy}
+              size={16}
+              label={t('copy')}
               aria-label={t('request.copy', { name })}
               onClick={() => copy(text)}
-            >
-              <Icon of={Copy} size={16} />
-              {t('copy')}
-            </button>
+            />
           </div>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled from the keyboard */}
           <pre tabIndex={0}>{text}</pre>
