@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { type Entity, type EntityField, keyOf, labelOf } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { query, setQuery } from '../../router.ts'
 import type { Kind } from './Figure.tsx'
@@ -60,17 +61,12 @@ export function DrawForm({
     disabled = false,
   ) => (
     <Field label={label}>
-      <select
+      <Select
         value={value}
         disabled={disabled}
-        onChange={event => set({ ...forgotten[parameter], [parameter]: chosen(event.currentTarget.value) })}
-      >
-        {options.map(([one, text]) => (
-          <option key={one} value={one}>
-            {text}
-          </option>
-        ))}
-      </select>
+        onChoose={typed => set({ ...forgotten[parameter], [parameter]: chosen(typed) })}
+        options={options}
+      />
     </Field>
   )
   const steps = ({ field, width }: Axis, at: '' | '2') => {

@@ -3,10 +3,10 @@ import { type Entity, type EntityField, entityPath, keyOf, labelOf } from '../..
 import { t, tOf } from '../../i18n/i18n.ts'
 import { MessageCircleQuestionMark, Table2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
-import { Icon } from '../../parts/Icon.tsx'
+import { LinkButton } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
-import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { Empty, Pending, Progress } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
@@ -46,19 +46,14 @@ function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
         [tOf('entity', name), href(entityPath(name))],
       ]}
       actions={
-        <a class="button" href={href(withQuery(entityPath(name), kept()))}>
-          <Icon of={Table2} />
-          {t('draw.records')}
-        </a>
+        <LinkButton
+          icon={Table2}
+          label={t('draw.records')}
+          href={href(withQuery(entityPath(name), kept()))}
+        />
       }
     >
-      {problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : entity ? (
-        <Drawing entity={entity} />
-      ) : (
-        <Loading />
-      )}
+      {problem || !entity ? <Pending problem={problem} retry={reload} /> : <Drawing entity={entity} />}
     </Page>
   )
 }
@@ -174,10 +169,8 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
       </details>
       {problem instanceof RefusedCondition ? (
         <QueryFault fault={problem.fault} />
-      ) : problem ? (
-        <ProblemView problem={problem} retry={reload} />
-      ) : !value ? (
-        <Loading />
+      ) : problem || !value ? (
+        <Pending problem={problem} retry={reload} />
       ) : value.groups.length === 0 ? (
         <Empty title={t('entity.none.filtered')} help={t('entity.none.filtered.help')} />
       ) : (
@@ -196,10 +189,11 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
       )}
       <div class="row">
         <AsRequest requested={() => requestOf(asked)} />
-        <a class="button" href={href(withQuery('questions', { q: text }))}>
-          <Icon of={MessageCircleQuestionMark} />
-          {t('questions.as')}
-        </a>
+        <LinkButton
+          icon={MessageCircleQuestionMark}
+          label={t('questions.as')}
+          href={href(withQuery('questions', { q: text }))}
+        />
       </div>
     </section>
   )

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { entityPath, labelOf } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { Download } from '../../icons.ts'
-import { Icon } from '../../parts/Icon.tsx'
+import { Button } from '../../parts/controls.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { href, withQuery } from '../../router.ts'
@@ -106,10 +106,7 @@ export function Figure({
         </figcaption>
         <div class="row">
           {(['SVG', 'PNG'] as const).map(as => (
-            <button key={as} type="button" class="button quiet" onClick={() => saving(as)}>
-              <Icon of={Download} />
-              {as}
-            </button>
+            <Button look="quiet" key={as} icon={Download} label={as} onClick={() => saving(as)} />
           ))}
         </div>
       </div>

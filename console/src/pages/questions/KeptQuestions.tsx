@@ -2,8 +2,9 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { t } from '../../i18n/i18n.ts'
 import { Bookmark, Clock, X } from '../../icons.ts'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { Button, IconButton, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { FormDialog } from '../../parts/forms.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -24,15 +25,12 @@ export function KeptQuestions({
   const { recent, named } = kept()
   return (
     <>
-      <button
-        type="button"
-        class="button"
+      <Button
+        icon={Bookmark}
+        label={t('questions.keep')}
         aria-disabled={text.trim() === ''}
         onClick={() => text.trim() !== '' && setNaming(true)}
-      >
-        <Icon of={Bookmark} />
-        {t('questions.keep')}
-      </button>
+      />
       <Menu
         side="left"
         button={
@@ -47,53 +45,46 @@ export function KeptQuestions({
             {named.length > 0 && <p class="menu-title">{t('questions.named')}</p>}
             {named.map(one => (
               <div key={one.name} class="kept-question">
-                <button
-                  type="button"
-                  class="menu-item"
+                <Button
+                  look="menu"
                   onClick={() => {
                     close()
                     onChoose(one.text)
                   }}
                 >
                   <bdi>{one.name}</bdi>
-                </button>
-                <button
-                  type="button"
-                  class="button quiet icon"
-                  aria-label={t('questions.forget', { name: one.name })}
-                  title={t('questions.forget', { name: one.name })}
+                </Button>
+                <IconButton
+                  icon={X}
+                  size={14}
+                  label={t('questions.forget', { name: one.name })}
                   onClick={() => forgetNamed(one.name)}
-                >
-                  <Icon of={X} size={14} />
-                </button>
+                />
               </div>
             ))}
             <p class="menu-title">{t('questions.recent')}</p>
             {recent.length === 0 && <p class="soft small empty">{t('questions.recent.none')}</p>}
             {recent.map(one => (
-              <button
+              <Button
+                look="menu"
                 key={one}
-                type="button"
-                class="menu-item"
                 onClick={() => {
                   close()
                   onChoose(one)
                 }}
               >
                 <code>{inLine(one)}</code>
-              </button>
+              </Button>
             ))}
             {recent.length > 0 && (
-              <button
-                type="button"
-                class="menu-item"
+              <Button
+                look="menu"
+                label={t('questions.recent.forget')}
                 onClick={() => {
                   close()
                   forgetRecent()
                 }}
-              >
-                {t('questions.recent.forget')}
-              </button>
+              />
             )}
           </div>
         )}
@@ -106,7 +97,7 @@ export function KeptQuestions({
 function Naming({ text, onClose }: { readonly text: string; readonly onClose: () => void }): JSX.Element {
   const [name, setName] = useState('')
   return (
-    <Dialog
+    <FormDialog
       title={t('questions.keep.title')}
       onClose={onClose}
       onSubmit={() => {
@@ -114,26 +105,11 @@ function Naming({ text, onClose }: { readonly text: string; readonly onClose: ()
         toast(t('questions.keep.done', { name: name.trim() }))
         onClose()
       }}
-      footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            {t('cancel')}
-          </button>
-          <button type="submit" class="button primary">
-            {t('questions.keep')}
-          </button>
-        </>
-      }
+      act={t('questions.keep')}
     >
       <Field label={t('questions.name')} hint={t('questions.keep.help')}>
-        <input
-          required
-          maxLength={longestName}
-          pattern=".*\S.*"
-          value={name}
-          onInput={event => setName(event.currentTarget.value)}
-        />
+        <Input required maxLength={longestName} pattern=".*\S.*" value={name} onText={setName} />
       </Field>
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -1,15 +1,15 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { entities, keyOf, keyPath, labelIn, pathOf, recordPath } from '../../entities.ts'
+import { type Entity, entities, keyOf, keyPath, labelIn, pathOf, recordPath } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ChartColumn, Play, Table2 } from '../../icons.ts'
 import { ownEntities } from '../../in-order.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
+import { Button, Form, LinkButton } from '../../parts/controls.tsx'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { useDraft } from '../../parts/draft.ts'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Page } from '../../parts/Page.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
 import { Pager } from '../../parts/Pager.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
@@ -17,13 +17,13 @@ import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { writes } from '../edit/writing.ts'
+import { written } from '../entity/pql.ts'
 import { QueryEditor } from '../entity/QueryEditor.tsx'
 import { QueryFault } from '../entity/QueryFault.tsx'
 import { isAst } from '../entity/reading.ts'
 import { RefusedQuery } from '../entity/refused.ts'
 import { usualSize, whole } from '../entity/view.ts'
 import { suggestInQuery } from './completion.ts'
-import { examplesFor } from './examples.ts'
 import { KeptQuestions } from './KeptQuestions.tsx'
 import { keepAsked } from './kept.ts'
 import {
@@ -65,45 +65,14 @@ function QuestionsPage(): JSX.Element {
     // A repeated question reloads the answer.
     if (next.trim() === text) reload()
   }
-  const view = value && viewIn(value.question)
-  const drawing = value && drawingIn(value.question)
   return (
     <Page
       title={t('questions')}
       lead={t('questions.lead')}
       crumbs={[[t('nav.home'), href('')]]}
-      actions={
-        value && (
-          <>
-            {view && (
-              <a class="button" href={href(view)}>
-                <Icon of={Table2} />
-                {t('questions.view')}
-              </a>
-            )}
-            {drawing && (
-              <a class="button" href={href(drawing)}>
-                <Icon of={ChartColumn} />
-                {t('questions.drawing')}
-              </a>
-            )}
-            <AsRequest requested={() => requestOfPage(value.question, { page, size })} />
-            <DownloadMenu
-              name={value.question.entity?.name ?? 'question'}
-              choices={[{ asked: () => ({ path: pathOf(), parameters: { query: text } }) }]}
-            />
-          </>
-        )
-      }
+      actions={value && <Ways question={value.question} text={text} page={page} size={size} />}
     >
-      <form
-        class="question"
-        aria-label={t('questions.ask')}
-        onSubmit={event => {
-          event.preventDefault()
-          ask(draft.value)
-        }}
-      >
+      <Form class="question" aria-label={t('questions.ask')} onSubmit={() => ask(draft.value)}>
         <QueryEditor
           label={t('questions.text')}
           hint={t('questions.hint')}
@@ -118,13 +87,10 @@ function QuestionsPage(): JSX.Element {
           }
         />
         <div class="row">
-          <button type="submit" class="button primary">
-            <Icon of={Play} />
-            {t('questions.ask')}
-          </button>
+          <Button look="primary" type="submit" icon={Play} label={t('questions.ask')} />
           <KeptQuestions text={draft.value} onChoose={ask} />
         </div>
-      </form>
+      </Form>
       <section class="stack" aria-busy={loading && text !== ''} aria-label={t('questions.answer')}>
         <Progress busy={loading && value !== undefined} />
         {problem instanceof RefusedQuery ? (
@@ -144,6 +110,29 @@ function QuestionsPage(): JSX.Element {
         )}
       </section>
     </Page>
+  )
+}
+
+interface Paged {
+  readonly question: Question
+  readonly page: number
+  readonly size: number
+}
+
+/** Leads on from a question: to a view, a drawing, a request or a file. */
+function Ways({ question, text, page, size }: Paged & { readonly text: string }): JSX.Element {
+  const view = viewIn(question)
+  const drawing = drawingIn(question)
+  return (
+    <>
+      {view && <LinkButton icon={Table2} label={t('questions.view')} href={href(view)} />}
+      {drawing && <LinkButton icon={ChartColumn} label={t('questions.drawing')} href={href(drawing)} />}
+      <AsRequest requested={() => requestOfPage(question, { page, size })} />
+      <DownloadMenu
+        name={question.entity?.name ?? 'question'}
+        choices={[{ asked: () => ({ path: pathOf(), parameters: { query: text } }) }]}
+      />
+    </>
   )
 }
 
@@ -172,8 +161,7 @@ function useFault(text: string, problem: unknown) {
 function Examples({ onChoose }: { readonly onChoose: (text: string) => void }): JSX.Element | null {
   const examples = examplesFor(ownEntities.value)
   return examples.length === 0 ? null : (
-    <section class="section">
-      <h2>{t('questions.examples')}</h2>
+    <Section title={t('questions.examples')}>
       <ul class="examples">
         {examples.map(one => (
           <li key={one}>
@@ -183,8 +171,37 @@ function Examples({ onChoose }: { readonly onChoose: (text: string) => void }): 
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   )
+}
+
+/** Maximum number of examples. */
+const most = 3
+
+/** Returns questions that can be asked of the first entities, for those who don't know the language yet. */
+const examplesFor = (entities: readonly Entity[]): readonly string[] =>
+  entities.slice(0, 2).flatMap(examplesOf).slice(0, most)
+
+function examplesOf(entity: Entity): readonly string[] {
+  const keys = new Set(keyOf(entity))
+  const others = entity.fields.filter(({ name, sortable }) => !keys.has(name) && sortable !== false)
+  const isShort =
+    /^(place|type|kind|category|class|genre|gender|status|state|role|language|country|city|artist)/i
+  const texts = others.filter(({ type }) => type === 'text')
+  const text = texts.find(({ name }) => isShort.test(name)) ?? texts[0]
+  const number = others.find(({ type }) => type === 'integer' || type === 'number')
+  return [
+    ...(text
+      ? [
+          `${entity.name}[${written(text.name)}, count()] {\n  group by ${written(text.name)}\n  order by count() desc\n  limit 20\n}`,
+        ]
+      : []),
+    ...(number
+      ? [
+          `${entity.name}[count(), min(${written(number.name)}), avg(${written(number.name)}), max(${written(number.name)})] { }`,
+        ]
+      : []),
+  ]
 }
 
 /** The label of a column of a related entity, such as `artists.gender`; otherwise its name. */
@@ -200,12 +217,7 @@ function Shown({
   answer: { rows, total },
   page,
   size,
-}: {
-  readonly question: Question
-  readonly answer: Answer
-  readonly page: number
-  readonly size: number
-}): JSX.Element {
+}: Paged & { readonly answer: Answer }): JSX.Element {
   if (total === 0) return <Empty title={t('questions.none')} help={t('questions.none.help')} />
   const names = Object.keys(rows[0] ?? {})
   const keys = new Set(isWhole && entity ? keyOf(entity) : [])

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { entities } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
+import { Button } from '../../parts/controls.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty, Progress } from '../../parts/states.tsx'
@@ -49,13 +50,10 @@ function SearchPage(): JSX.Element {
         {isDone && total === 0 && hasWord(words) && (
           <Empty title={t('search.none')} help={t('search.none.help')}>
             {!isPrefix && (
-              <button
-                type="button"
-                class="button"
+              <Button
+                label={t('search.prefix', { words: `${words}*` })}
                 onClick={() => setQuery({ q: `${words}*` }, { replace: true })}
-              >
-                {t('search.prefix', { words: `${words}*` })}
-              </button>
+              />
             )}
           </Empty>
         )}
