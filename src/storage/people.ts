@@ -1,6 +1,6 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
-import type { Eperson, Group, GroupDetails, KeptSession, Profile, Standing } from '../model/accounts.ts'
+import type { Eperson, Group, GroupDetails, KeptSession, Standing } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Part, Window } from './window.ts'
 
@@ -152,14 +152,9 @@ export interface OneRefused<Why> {
 /** Maximum number of levels of groups below a group, itself included. */
 export const maxLevels = 20
 
-export interface NewPerson {
-  readonly email: string
+export interface NewPerson extends Omit<Eperson, 'uuid'> {
   /** In PHC string format; null: no password. */
   readonly passwordHash: string | null
-  readonly firstName: string | null
-  readonly lastName: string | null
-  readonly enabled: boolean
-  readonly profile: Profile
 }
 
 /** The members that change. */
@@ -183,7 +178,7 @@ export interface GroupSearch {
   /** Part of a name, or a whole uuid, in lower case; '' for all. */
   readonly text: string
   /** `is`: groups directly in this one; otherwise those neither in it nor this group itself. null: all. */
-  readonly inside: { readonly group: string; readonly is: boolean } | null
+  readonly inside: Membership | null
 }
 
 /** An eperson by e-mail address, as commands name them, or by uuid. */
@@ -226,11 +221,7 @@ interface OwnPassword extends VerifiedPassword {
   readonly own?: KeptSession
 }
 
-interface NewEperson {
-  readonly email: string
-  readonly firstName: string | null
-  readonly lastName: string | null
-  readonly passwordHash: string | null
+interface NewEperson extends Omit<NewPerson, 'enabled' | 'profile'> {
   readonly administrator: boolean
 }
 

@@ -7,6 +7,7 @@ import {
   type OrderBitstreams,
   type ReplaceContent,
 } from '../../model/item-changes.ts'
+import type { Bitstream, Item } from '../../model/items.ts'
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { accessObject, itemDifferences } from './items.ts'
 import { type Change, now, record, row, rows, run, update } from './statements.ts'
@@ -58,17 +59,7 @@ function* isFull(more: number, quota: number | null): Change<boolean> {
 const isNamed = (item: string, bundle: string, name: string) =>
   row('SELECT 1 AS one FROM bitstream WHERE item = $1 AND bundle = $2 AND name = $3', item, bundle, name)
 
-interface ExistingBitstream {
-  readonly uuid: string
-  readonly item: string
-  readonly identifier: string
-  readonly bundle: string
-  readonly name: string
-  readonly description: string | null
-  readonly mimeType: string
-  readonly size: number
-  readonly sha256: string
-}
+type ExistingBitstream = Omit<Bitstream, 'readers' | 'created'> & Pick<Item, 'identifier'>
 
 /** Finds a bitstream, and locks its item. */
 function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
@@ -77,11 +68,11 @@ function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
      WHERE uuid = (SELECT item FROM bitstream WHERE bitstream.uuid = $1) FOR UPDATE`,
     uuid,
   )
-  const found = yield* row<Omit<ExistingBitstream, 'identifier' | 'mimeType'> & { mime_type: string }>(
-    'SELECT uuid, item, bundle, name, description, mime_type, size, sha256 FROM bitstream WHERE uuid = $1',
+  const found = yield* row<Omit<ExistingBitstream, 'identifier'>>(
+    'SELECT uuid, item, bundle, name, description, mime_type AS "mimeType", size, sha256 FROM bitstream WHERE uuid = $1',
     uuid,
   )
-  return item && found && { ...found, mimeType: found.mime_type, identifier: item.identifier }
+  return item && found && { ...found, identifier: item.identifier }
 }
 
 export function* editBitstream(change: EditBitstream, event: AuditEvent): Change<ItemOutcome> {

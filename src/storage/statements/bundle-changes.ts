@@ -1,16 +1,11 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type ItemChange, type ItemOutcome, maxBundles } from '../../model/item-changes.ts'
+import type { Bundle, Item } from '../../model/items.ts'
 import { itemDifferences } from './items.ts'
 import { type Change, insert, now, record, row, run } from './statements.ts'
 
 /** A bundle with the identifier of its item. */
-interface ExistingBundle {
-  readonly uuid: string
-  readonly item: string
-  readonly identifier: string
-  readonly name: string
-  readonly primary_bitstream: string | null
-}
+type ExistingBundle = Bundle & Pick<Item, 'identifier'>
 
 /** Finds a bundle, and locks its item. Items are always locked first, so that two changes don't deadlock. */
 export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
@@ -20,7 +15,7 @@ export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
     uuid,
   )
   const found = yield* row<Omit<ExistingBundle, 'identifier'>>(
-    'SELECT uuid, item, name, primary_bitstream FROM bundle WHERE uuid = $1',
+    'SELECT uuid, item, name, primary_bitstream AS "primary" FROM bundle WHERE uuid = $1',
     uuid,
   )
   return item && found && { ...found, identifier: item.identifier }
@@ -98,13 +93,13 @@ export function* setPrimary(
     bundle.name,
   )
   if (bitstream !== null && !inIt) return 'gone'
-  if (bundle.primary_bitstream === bitstream) return 'unchanged'
+  if (bundle.primary === bitstream) return 'unchanged'
   yield* run('UPDATE bundle SET primary_bitstream = $1 WHERE uuid = $2', bitstream, uuid)
-  const both = [bundle.primary_bitstream, bitstream].filter(one => one !== null)
+  const both = [bundle.primary, bitstream].filter(one => one !== null)
   let isSeen = false
   for (const one of both) isSeen ||= yield* isSeenByAll(one)
   yield* touchItem(bundle.item, isSeen)
-  const changes = itemDifferences({ primary: bundle.primary_bitstream }, { primary: bitstream })
+  const changes = itemDifferences({ primary: bundle.primary }, { primary: bitstream })
   const object = `${bundle.identifier}, ${bundle.name}`
   yield* record({ ...event, event: 'bundle.change', object, ...changes })
   return 'changed'

@@ -41,7 +41,9 @@ export const factors = {
          FROM factor WHERE credential = $1`,
         credential,
       )
-      return found && { ...toFactor(found), uuid: found.eperson, passwordStamp: found.passwordStamp }
+      if (!found) return undefined
+      const { passwordStamp, ...factor } = found
+      return { ...toFactor(factor), uuid: factor.eperson, passwordStamp }
     },
     *standsAlone() {
       return (yield* row('SELECT 1 AS one FROM factor WHERE alone = 1 LIMIT 1')) !== undefined
@@ -211,18 +213,4 @@ const columns = 'id, eperson, kind, name, alone, secret, credential, counter, cr
 
 type FactorRow = Omit<StoredFactor, 'alone'> & { readonly alone: number }
 
-const toFactor = ({
-  id,
-  eperson,
-  kind,
-  name,
-  alone,
-  secret,
-  credential,
-  counter,
-  created,
-  used,
-}: FactorRow): StoredFactor => ({
-  ...{ id, eperson, kind, name, secret, credential, counter, created, used },
-  alone: alone === 1,
-})
+const toFactor = ({ alone, ...factor }: FactorRow): StoredFactor => ({ ...factor, alone: alone === 1 })

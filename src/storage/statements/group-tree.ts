@@ -73,13 +73,13 @@ export function* hasAdministrator(without = ''): Read<boolean> {
 /**
  * Takes a change back if it leaves the service without an enabled administrator.
  * @param mayEnd true if the change could take the rights of an administrator
- * @param refusal its result if it is taken back
+ * @param refusal the result of a change that is taken back
  */
-export function* keepingAdministrator<T, R>(
+export function* keepingAdministrator<T, R = 'last-administrator'>(
   mayEnd: boolean,
   event: AuditEvent,
-  refusal: R,
   change: Change<T>,
+  refusal = 'last-administrator' as R,
 ): Change<T | R> {
   // Two changes at once could each leave a different administrator: the lock makes the later one see the
   // earlier one.

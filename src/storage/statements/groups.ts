@@ -124,27 +124,16 @@ export const groups = {
       const sql = 'SELECT uuid, name FROM epersongroup WHERE name = $1 FOR UPDATE'
       return yield* drop(yield* row<Group>(sql, name), { ...event, object: name })
     },
-    removeGroup: (uuid, event) =>
-      keepingAdministrator(true, event, 'last-administrator' as const, removeOne(uuid, event)),
+    removeGroup: (uuid, event) => keepingAdministrator(true, event, removeOne(uuid, event)),
     join: (group, email, event) => joinOrLeave('join', group, email, event),
     leave: (group, email, event) => joinOrLeave('leave', group, email, event),
     setMember: (isMember, group, eperson, event) =>
-      keepingAdministrator(
-        !isMember,
-        event,
-        'last-administrator' as const,
-        changeMember(isMember, group, eperson, event),
-      ),
+      keepingAdministrator(!isMember, event, changeMember(isMember, group, eperson, event)),
     // Epersons are locked in one order everywhere, so that two changes don't deadlock.
     addMembers: (group, epersons, event) =>
       allOrNone(false, event, epersons.toSorted(), uuid => changeMember(true, group, uuid, event)),
     setSubgroup: (isIncluded, parent, child, event) =>
-      keepingAdministrator(
-        true,
-        event,
-        'last-administrator' as const,
-        changeSubgroup(isIncluded, parent, child, event),
-      ),
+      keepingAdministrator(true, event, changeSubgroup(isIncluded, parent, child, event)),
     addSubgroups: (parent, children, event) =>
       allOrNone(true, event, children, uuid => changeSubgroup(true, parent, uuid, event)),
   },
@@ -232,7 +221,7 @@ function allOrNone<R extends string>(
   change: (uuid: string) => Change<R>,
 ): Change<'changed' | 'no-group' | OneRefused<Refusal<R> | 'last-administrator'>> {
   const last: OneRefused<'last-administrator'> = { why: 'last-administrator', uuid: uuids[0] ?? '' }
-  return keepingAdministrator(mayEnd, event, last, changeAll(uuids, change))
+  return keepingAdministrator(mayEnd, event, changeAll(uuids, change), last)
 }
 
 type Refusal<R> = Exclude<R, 'changed' | 'unchanged' | 'no-group'>

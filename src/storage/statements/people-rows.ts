@@ -36,8 +36,7 @@ export type EpersonRow = {
 }
 
 /** 1 if the eperson has a second factor. Adding the first one and removing the last change the stamp. */
-export const hasFactor =
-  'CAST(EXISTS (SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid) AS INTEGER) AS has_factor'
+export const hasFactor = 'CAST(EXISTS (SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid) AS INTEGER)'
 
 export const toEperson = (row: EpersonRow): Eperson => ({
   uuid: row.uuid,
@@ -49,7 +48,7 @@ export const toEperson = (row: EpersonRow): Eperson => ({
 })
 
 /** The columns of a session besides its groups. */
-export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp, ${hasFactor}`
+export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp, ${hasFactor} AS has_factor`
 
 export type SessionRow = EpersonRow & {
   readonly session_key: Uint8Array
@@ -73,26 +72,22 @@ const exists = (select: string) => `CAST(EXISTS (${select}) AS INTEGER)`
 
 /** Facts about accounts, for lists that administrators read. */
 export function* standings(uuids: readonly string[]): Read<readonly Standing[]> {
-  const found = yield* rows<{
-    readonly uuid: string
-    readonly administrator: number
-    readonly has_password: number
-    readonly totp: number
-    readonly passkey: number
-  }>(
+  const factor = (kind: string) =>
+    exists(`SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid AND f.kind = '${kind}'`)
+  const found = yield* rows<
+    Pick<Standing, 'uuid'> & Readonly<Record<'administrator' | 'hasPassword' | 'totp' | 'passkey', number>>
+  >(
     `SELECT uuid, ${exists(`${mine('eperson.uuid')} SELECT 1 FROM mine WHERE id = $2`)} AS administrator,
-       CASE WHEN password_hash IS NULL THEN 0 ELSE 1 END AS has_password,
-       ${exists("SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid AND f.kind = 'totp'")} AS totp,
-       ${exists("SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid AND f.kind = 'passkey'")} AS passkey
-     FROM eperson WHERE uuid = ANY($1)`,
+       CASE WHEN password_hash IS NULL THEN 0 ELSE 1 END AS "hasPassword",
+       ${factor('totp')} AS totp, ${factor('passkey')} AS passkey FROM eperson WHERE uuid = ANY($1)`,
     uuids,
     (yield* groupNamed(administratorGroup))?.uuid ?? '',
   )
-  return found.map(({ uuid, administrator, has_password, totp, passkey }) => ({
-    uuid,
-    administrator: administrator === 1,
-    hasPassword: has_password === 1,
-    factors: [...(passkey === 1 ? ['passkey' as const] : []), ...(totp === 1 ? ['totp' as const] : [])],
+  return found.map(one => ({
+    uuid: one.uuid,
+    administrator: one.administrator === 1,
+    hasPassword: one.hasPassword === 1,
+    factors: (['passkey', 'totp'] as const).filter(kind => one[kind] === 1),
   }))
 }
 

@@ -6,7 +6,7 @@ import {
   type GroupDetails,
 } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
+import type { Credentials, EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
 import type { Part, Window } from '../window.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { keepList } from './entity-rows.ts'
@@ -55,28 +55,12 @@ const epersons = {
   reads: {
     eperson: epersonWith,
     *credentials(email) {
-      const found = yield* row<{
-        readonly uuid: string
-        readonly enabled: number
-        readonly password_hash: string | null
-        readonly password_stamp: number
-        readonly has_factor: number
-        readonly session_key: Uint8Array
-      }>(
-        `SELECT uuid, enabled, password_hash, password_stamp, session_key, ${hasFactor}
-         FROM eperson WHERE email_key = $1`,
+      const found = yield* row<Omit<Credentials, Flag> & Readonly<Record<Flag, number>>>(
+        `SELECT uuid, enabled, password_hash AS "passwordHash", password_stamp AS "passwordStamp",
+           session_key AS "sessionKey", ${hasFactor} AS "hasFactor" FROM eperson WHERE email_key = $1`,
         emailKey(email),
       )
-      return (
-        found && {
-          uuid: found.uuid,
-          enabled: found.enabled === 1,
-          passwordHash: found.password_hash,
-          passwordStamp: found.password_stamp,
-          hasFactor: found.has_factor === 1,
-          sessionKey: found.session_key,
-        }
-      )
+      return found && { ...found, enabled: found.enabled === 1, hasFactor: found.hasFactor === 1 }
     },
     *listEpersons() {
       const found = yield* rows<EpersonRow & { readonly groups: string }>(
@@ -121,12 +105,7 @@ const epersons = {
       return 'changed'
     },
     changeEperson: (uuid, change, event) =>
-      keepingAdministrator(
-        change.enabled === false,
-        event,
-        'last-administrator' as const,
-        changeOne(uuid, change, event),
-      ),
+      keepingAdministrator(change.enabled === false, event, changeOne(uuid, change, event)),
     *setPassword(whose, hash, event, checked) {
       yield* rights(event, 'own')
       const eperson = yield* 'uuid' in whose ? lockEperson(whose.uuid) : lockEpersonAt(whose.email)
@@ -170,10 +149,12 @@ const epersons = {
       yield* record(withClosed({ ...event, eperson: eperson.uuid }, closed))
       return 'changed'
     },
-    removeEperson: (uuid, event) =>
-      keepingAdministrator(true, event, 'last-administrator' as const, removeOne(uuid, event)),
+    removeEperson: (uuid, event) => keepingAdministrator(true, event, removeOne(uuid, event)),
   },
 } satisfies SomeOf<People>
+
+/** A column that is 0 or 1. */
+type Flag = 'enabled' | 'hasFactor'
 
 function* changeOne(uuid: string, change: EpersonChange, event: AuditEvent) {
   const before = yield* lockEperson(uuid)

@@ -1,6 +1,6 @@
 import { differences } from '../../lib/differences.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { LogLine, NewProcess, Process, ProcessKind, ProcessState } from '../../model/processes.ts'
+import type { LogLine, NewProcess, Process, ProcessState } from '../../model/processes.ts'
 import {
   type Alert,
   type Alerts,
@@ -222,17 +222,10 @@ function* keepNews(id: number, { progress, lines, written }: News): Change<void>
 
 const columns = `id, kind, ${seenState} AS state, eperson, parameters, begun, ended, progress, result, fault`
 
-type ProcessRow = {
-  readonly id: number
-  readonly kind: ProcessKind
-  readonly state: ProcessState
-  readonly eperson: string | null
+type ProcessRow = Omit<Process, 'parameters' | 'progress' | 'result'> & {
   readonly parameters: string
-  readonly begun: string
-  readonly ended: string | null
   readonly progress: string | null
   readonly result: string | null
-  readonly fault: string | null
 }
 
 const toProcess = (found: ProcessRow): Process => ({
