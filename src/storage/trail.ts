@@ -1,6 +1,6 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Checkpoint, EventRow, SignedHead, TrailKey } from '../model/trail.ts'
+import { type Checkpoint, type EventRow, type SignedHead, type TrailKey, valuesOf } from '../model/trail.ts'
 
 /** The audit trail (D9, docs/decisions/0027). Changes of the store record their events themselves. */
 export interface Trail {
@@ -35,7 +35,7 @@ export interface Trail {
 /** The part of their size at which the operator is told that events that repeat will be removed. */
 export const nearlyFull = 0.8
 
-interface KeptWithin {
+export interface KeptWithin {
   /** The size of the events that repeat, in bytes. */
   readonly bytes: number
   /** Number of events that were removed. */
@@ -80,3 +80,9 @@ export type StoredEvent = Omit<EventRow, 'chain' | 'place'> & {
 /** Columns of the table, in the order of `StoredEvent`. */
 export const eventColumns =
   'id, chain, place, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes, repeats, request, hash'
+
+/** The columns of an event that is inserted, and their values. */
+export const insertedColumns =
+  'id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes, repeats, request, chain, place, hash'
+export const insertedValues = (id: number, row: EventRow, hash: Uint8Array) =>
+  [id, ...valuesOf(row), row.changes, row.repeats, row.request, row.chain, row.place, hash] as const

@@ -1,6 +1,7 @@
 import { type AuditEvent, chainKindOf, failedLogin } from '../../model/audit-events.ts'
-import { eventHash, eventRow, newChain, nothingBefore, valuesOf } from '../../model/trail.ts'
+import { eventHash, eventRow, newChain, nothingBefore } from '../../model/trail.ts'
 import { now } from '../statements/statements.ts'
+import { insertedColumns, insertedValues } from '../trail.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
 
 /**
@@ -35,8 +36,7 @@ export const insertLoginEvent = insertOf(
 )
 
 function insertOf(value: (name: string, type: string) => string, from = ''): string {
-  return `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes,
-      repeats, request, chain, place, hash)
+  return `INSERT INTO event (${insertedColumns})
     SELECT n.id, :time, :event, ${value('outcome', 'text')}, :eperson, ${value('actor', 'text')}, :client_ip, :method,
       :object, :reason, :count::bigint, :changes, :repeats, :request, :chain::bigint, :place::bigint,
       sha256(:before::bytea || int8send(n.id) || ${value('seal', 'bytea')})
@@ -62,9 +62,7 @@ export async function runRecording<T extends Row>(
   const head = heads[kind]
   const key = db.chain.key.current()
   const [time, chain, place] = [now(), head?.chain ?? newChain(kind), (head?.place ?? 0) + 1]
-  const rowOf = (one: AuditEvent) =>
-    eventRow({ ...one, object: replaceNul(one.object), reason: replaceNul(one.reason) }, time, chain, place)
-  const row = rowOf(event)
+  const row = storableRow(event, time, chain, place)
   const all: Record<string, Value> = {
     ...row,
     before: head?.hash ?? nothingBefore,
@@ -72,7 +70,7 @@ export async function runRecording<T extends Row>(
     ...values,
   }
   if (names.includes('failed_seal')) {
-    const failed = rowOf(failedLogin(event))
+    const failed = storableRow(failedLogin(event), time, chain, place)
     all.failed_outcome = failed.outcome
     all.failed_actor = failed.actor
     all.failed_seal = key.seal(failed)
@@ -85,6 +83,9 @@ export async function runRecording<T extends Row>(
   heads[kind] = { chain, place, hash: first.event_hash }
   return rows
 }
+
+const storableRow = (event: AuditEvent, ...at: [time: string, chain: number, place: number]) =>
+  eventRow({ ...event, object: replaceNul(event.object), reason: replaceNul(event.reason) }, ...at)
 
 function valueIn(all: Readonly<Record<string, Value>>, name: string): Value {
   const value = all[name]
@@ -117,21 +118,12 @@ export async function recordEvents(db: Connection, events: readonly AuditEvent[]
   for (let from = 0; from < events.length; from += inStatement) {
     const values = events.slice(from, from + inStatement).map((event, at) => {
       const id = ids[from + at] as number
-      const row = eventRow(
-        { ...event, object: replaceNul(event.object), reason: replaceNul(event.reason) },
-        time,
-        chain,
-        ++place,
-      )
+      const row = storableRow(event, time, chain, ++place)
       last = eventHash(last, id, key.current().seal(row))
-      return [id, ...valuesOf(row), row.changes, row.repeats, row.request, row.chain, row.place, last]
+      return insertedValues(id, row, last)
     })
     const marks = values.map((row, at) => `(${row.map((_, n) => `$${at * row.length + n + 1}`)})`)
-    await db.run(
-      `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes,
-         repeats, request, chain, place, hash) VALUES ${marks}`,
-      ...values.flat(),
-    )
+    await db.run(`INSERT INTO event (${insertedColumns}) VALUES ${marks}`, ...values.flat())
   }
   heads.changes = { chain, place, hash: last }
 }

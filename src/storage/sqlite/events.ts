@@ -1,6 +1,7 @@
 import { type AuditEvent, type ChainKind, chainKindOf } from '../../model/audit-events.ts'
-import { eventHash, eventRow, newChain, nothingBefore, type TrailKey, valuesOf } from '../../model/trail.ts'
+import { eventHash, eventRow, newChain, nothingBefore, type TrailKey } from '../../model/trail.ts'
 import { now } from '../statements/statements.ts'
+import { insertedColumns, insertedValues } from '../trail.ts'
 import type { Database, Prepared } from './driver.ts'
 
 /** The audit trail. Every event is in one of two chains (docs/decisions/0027, docs/decisions/0069). */
@@ -14,16 +15,7 @@ export function recordEvent(db: Database, event: AuditEvent): void {
   const [chain, place, hash] = known[kind] ?? ((prepared[kind].get() ?? []) as Partial<End>)
   const row = eventRow(event, now(), chain ?? newChain(kind), (place ?? 0) + 1)
   const added = eventHash(hash ?? nothingBefore, id, keyOf(db).seal(row))
-  prepared.insert.run(
-    id,
-    ...valuesOf(row),
-    row.changes,
-    row.repeats,
-    row.request,
-    row.chain,
-    row.place,
-    added,
-  )
+  prepared.insert.run(...insertedValues(id, row, added))
   ends.set(db, { ...known, id, [kind]: [row.chain, row.place, added] })
 }
 
@@ -60,8 +52,7 @@ function statementsOf(db: Database) {
     changes: endOf('chain >= 0'),
     repeats: endOf('chain < 0'),
     insert: db.prepare(
-      `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
-         changes, repeats, request, chain, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO event (${insertedColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
   }
   statements.set(db, prepared)

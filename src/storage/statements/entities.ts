@@ -1,4 +1,3 @@
-import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   type Declared,
@@ -9,12 +8,11 @@ import {
   withDeclared,
 } from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
-import type { KeptVersion, KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
+import type { KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
-import type { EntityState } from '../../model/snapshots.ts'
-import { type ChangeRow, lineOf, versionParts } from '../columns/changed-entities.ts'
+import { lineOf, versionParts } from '../columns/changed-entities.ts'
 import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
-import type { FollowedRow, Reliance } from '../single-records.ts'
+import type { Reliance } from '../single-records.ts'
 import { findEntity, isImported, lockList, putEntity } from './entity-rows.ts'
 import { requireReaders } from './entity-rules.ts'
 import {
@@ -34,7 +32,6 @@ import {
   hasOldKept,
   keptVersions,
   retire,
-  type StoredVersion,
   storedVersions,
   takeKept,
   trimKept,
@@ -52,35 +49,21 @@ export interface PublishedEntity extends Omit<NewEntity, 'ranks' | 'agree'> {
   readonly slots?: number
 }
 
-interface EntityChanges
-  extends Pick<Entities, 'changeReadRule' | 'changeWriteRule' | 'describe' | 'declare' | 'drop'> {
-  /** @returns as `Entities.publish` */
-  point(
-    published: PublishedEntity,
-    event: AuditEvent | null,
-    limits: KeptVersionLimits,
-  ): Promise<ReadRule | undefined>
-  /** @returns as `Entities.restore` */
-  restore(
-    name: string,
-    id: number,
-    event: AuditEvent,
-    limits: KeptVersionLimits,
-    of?: string,
-  ): Promise<Restored>
-  /** Removes kept and held versions that are beyond a limit. */
-  trim(limits: KeptVersionLimits): Promise<void>
-  /** @returns as the functions of these names */
-  heldState(state: EntityState, limits: KeptVersionLimits): Awaitable<RecordEntity | undefined>
-  heldChanges(entity: RecordEntity): Awaitable<readonly ChangeRow[]>
-  heldFrom(version: RecordEntity, seq: number, limit: number): Awaitable<readonly FollowedRow[]>
-  heldSize(): Awaitable<number>
-  /** @returns as `Entities.versions` */
-  versions(name: string, limits: KeptVersionLimits): Awaitable<readonly KeptVersion[]>
-  hasOldKept(limits: KeptVersionLimits): Awaitable<boolean>
-  storedVersions(): Awaitable<readonly StoredVersion[]>
-  /** @returns as the function of this name */
-  forgetRetired(versions: readonly string[]): Promise<number>
+type Declaring = Pick<Entities, 'changeReadRule' | 'changeWriteRule' | 'describe' | 'declare' | 'drop'>
+
+const declaring: StatementsOf<Declaring>['changes'] = {
+  *changeReadRule(name, read, event) {
+    const change = (before: Entity) => ({ ...declaredOf(before), read })
+    return (yield* declare(name, change, event)) === 'declared'
+  },
+  changeWriteRule: (name, write, event) => describe(name, { write }, event),
+  describe: (name, change, event) => describe(name, change, event),
+  declare: (name, declared, of, event, relies = []) =>
+    declare(name, before => (entityTag(before) === of ? declared : undefined), event, relies),
+  *drop(name, event, of) {
+    const dropped = yield* dropEntity(name, event, of)
+    return typeof dropped === 'object' ? true : dropped
+  },
 }
 
 /** Changes of the list of entities. Engines wrap those that also involve files or tables. */
@@ -96,33 +79,35 @@ export const entities = {
     heldSize,
   },
   changes: {
-    *changeReadRule(name, read, event) {
-      const change = (before: Entity) => ({ ...declaredOf(before), read })
-      return (yield* declare(name, change, event)) === 'declared'
-    },
-    changeWriteRule: (name, write, event) => describe(name, { write }, event),
-    describe: (name, change, event) => describe(name, change, event),
-    declare: (name, declared, of, event, relies = []) =>
-      declare(name, before => (entityTag(before) === of ? declared : undefined), event, relies),
-    *drop(name, event, of) {
-      const dropped = yield* dropEntity(name, event, of)
-      return typeof dropped === 'object' ? true : dropped
-    },
-    *point(published, event, limits) {
+    ...declaring,
+    /** @returns as `Entities.publish` */
+    *point(
+      published: PublishedEntity,
+      event: AuditEvent | null,
+      limits: KeptVersionLimits,
+    ): Change<ReadRule | undefined> {
       return (yield* pointEntity(published, event, limits))?.read
     },
-    *restore(name, id, event, limits, of) {
+    /** @returns as `Entities.restore` */
+    *restore(
+      name: string,
+      id: number,
+      event: AuditEvent,
+      limits: KeptVersionLimits,
+      of?: string,
+    ): Change<Restored> {
       const restored = yield* restoreVersion(name, id, event, limits, of)
       return typeof restored === 'object' ? 'restored' : restored
     },
-    *trim(limits) {
+    /** Removes kept and held versions that are beyond a limit. */
+    *trim(limits: KeptVersionLimits): Change<void> {
       yield* trimKept(limits)
       yield* trimHeld(limits)
     },
     ...recordWriting.changes,
     forgetRetired,
   },
-} satisfies StatementsOf<EntityChanges>
+}
 
 /**
  * Points an entity at a version.

@@ -7,14 +7,9 @@ import {
   nothingBefore,
   type SignedHead,
 } from '../../model/trail.ts'
-import type { Trail } from '../trail.ts'
-import { type Change, type Read, row, rows, run, type StatementsOf } from './statements.ts'
+import type { KeptWithin } from '../trail.ts'
+import { type Change, type Read, row, rows, run } from './statements.ts'
 import { keep, type Link, lastCheckpoint, lateIds, linkColumns, loadKey, seenBy, signEnds } from './trail.ts'
-
-interface TrailStatements extends Pick<Trail, 'pruneSome' | 'size' | 'keepWithin'> {
-  /** @param secrets of the service, the one that signs first */
-  checkpoint(secrets: readonly Uint8Array[]): Promise<boolean>
-}
 
 /**
  * Changes of the audit trail other than new events (docs/decisions/0027, docs/decisions/0069), for any number of
@@ -22,23 +17,24 @@ interface TrailStatements extends Pick<Trail, 'pruneSome' | 'size' | 'keepWithin
  */
 export const trail = {
   reads: {
-    *size() {
+    *size(): Read<number> {
       return (yield* row<{ bytes: number }>('SELECT bytes FROM trail_size'))?.bytes ?? 0
     },
   },
   changes: {
-    *checkpoint(secrets) {
+    /** @param secrets of the service, the one that signs first */
+    *checkpoint(secrets: readonly Uint8Array[]): Change<boolean> {
       yield* loadKey(secrets)
       const last = yield* lastCheckpoint()
       return yield* signEnds(last, seenBy(last))
     },
-    *pruneSome(before) {
+    *pruneSome(before: string): Change<number> {
       yield* sizeNow()
       const last = yield* lastCheckpoint()
       const marker = yield* lastMarker()
       return yield* remove(yield* oldEvents(before, marker), { last, marker, before })
     },
-    *keepWithin(limit) {
+    *keepWithin(limit: number): Change<KeptWithin> {
       const { bytes, isDone } = yield* measureSome()
       if (!isDone || bytes <= limit) return { bytes, removed: 0, isDone }
       const last = yield* lastCheckpoint()
@@ -51,7 +47,7 @@ export const trail = {
       return { bytes: left, removed, isDone: removed === 0 || left <= limit }
     },
   },
-} satisfies StatementsOf<TrailStatements>
+}
 
 interface Pruning {
   readonly last: Link | undefined

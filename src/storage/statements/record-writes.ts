@@ -11,8 +11,8 @@ import {
   type TakenChanges,
   versionParts,
 } from '../columns/changed-entities.ts'
-import type { Agreed, Entities, RecordEntity, RecordWrite } from '../entities.ts'
-import type { Reliance } from '../single-records.ts'
+import type { Agreed, RecordEntity, RecordWrite } from '../entities.ts'
+import type { RecordEvent, Reliance } from '../single-records.ts'
 import {
   type Change,
   count,
@@ -24,7 +24,6 @@ import {
   row,
   rows,
   run,
-  type StatementsOf,
 } from './statements.ts'
 
 /** Changes of single records (docs/decisions/0041). */
@@ -186,17 +185,10 @@ export function* allHold(relies: readonly Reliance[]): Read<boolean> {
   return true
 }
 
-interface RecordWriting extends Pick<Entities, 'history'> {
-  /** @returns as `Entities.writeRecord` */
-  writeRecord(write: StoredWrite, event: AuditEvent): Promise<boolean>
-  /** @returns as `Entities.writeTogether` */
-  writeTogether(writes: readonly StoredWrite[], events: readonly AuditEvent[]): Promise<boolean>
-}
-
 export const recordWriting = {
   reads: {
     // The condition is that of the index by which the events are found.
-    history: (object, before, limit) =>
+    history: (object: string, before: number | null, limit: number): Read<readonly RecordEvent[]> =>
       rows(
         `SELECT id, time, event, (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, changes FROM event
          WHERE event IN ('record.put', 'record.change', 'record.delete') AND object = $1 AND id < $2
@@ -208,19 +200,21 @@ export const recordWriting = {
       ),
   },
   changes: {
-    *writeRecord(write, event) {
+    /** @returns as `Entities.writeRecord` */
+    *writeRecord(write: StoredWrite, event: AuditEvent): Change<boolean> {
       const [outcome = false] = yield* writeRecords([{ write, event }])
       if (typeof outcome !== 'boolean') throw outcome
       return outcome
     },
-    *writeTogether(writes, events) {
+    /** @returns as `Entities.writeTogether` */
+    *writeTogether(writes: readonly StoredWrite[], events: readonly AuditEvent[]): Change<boolean> {
       const batch = writes.map((write, at) => ({ write, event: events[at] as AuditEvent }))
       const outcomes = yield* writeRecords(batch, true)
       for (const outcome of outcomes) if (typeof outcome !== 'boolean') throw outcome
       return !outcomes.includes(false)
     },
   },
-} satisfies StatementsOf<RecordWriting>
+}
 
 /**
  * True if a new version was made from the current state of the entity.

@@ -1,9 +1,7 @@
-import type { Awaitable } from '../../lib/awaitable.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
 import type { PolicyNote } from '../../model/item-changes.ts'
-import type { Bitstream, Bundle, Content, Item, ListedItem, Metadata, NewItem } from '../../model/items.ts'
+import type { Bitstream, Bundle, Content, Item, ListedItem, Metadata } from '../../model/items.ts'
 import { readReaders } from '../../model/readers.ts'
-import { type BundlePlace, demoStates, type PutOutcome, type Repository } from '../repository.ts'
+import { type BundlePlace, demoStates, type Repository } from '../repository.ts'
 import type { Part, Window } from '../window.ts'
 import { contentClaims } from './content-claims.ts'
 import { deleteNamed, itemChange, siteIn } from './item-changes.ts'
@@ -21,22 +19,6 @@ import {
   type StatementsOf,
   type Value,
 } from './statements.ts'
-
-/** Methods for which engines supply the audiences that admit a viewer, and the hidden fields of metadata. */
-type Written = Omit<Repository, 'bitstreamsIn' | 'putItems'> & {
-  /** @param admitting the audiences that admit the viewer; null: all */
-  bitstreamsIn(
-    bundle: BundlePlace,
-    admitting: readonly number[] | null,
-    window: Window,
-  ): Awaitable<Part<Bitstream>>
-  addAudiences(items: readonly NewItem[]): Promise<void>
-  putItems(
-    items: readonly NewItem[],
-    event: AuditEvent,
-    hidden: readonly string[],
-  ): Promise<readonly PutOutcome[]>
-}
 
 /** Items, their bundles and files, and the site. */
 export const repository = {
@@ -56,7 +38,12 @@ export const repository = {
     bundleOf: ({ item, bundle }) => bundleWith('item = $1 AND name = $2', item, bundle),
     firstIn: ({ item, bundle }) =>
       bitstreamWith('item = $1 AND bundle = $2 ORDER BY place LIMIT 1', item, bundle),
-    bitstreamsIn({ item, bundle }, admitting, { offset, limit }) {
+    /** @param admitting the audiences that admit the viewer, which the engine knows; null: all */
+    bitstreamsIn(
+      { item, bundle }: BundlePlace,
+      admitting: readonly number[] | null,
+      { offset, limit }: Window,
+    ): Read<Part<Bitstream>> {
       // The + keeps both engines from using an index on the audience, which reads all that the viewer sees.
       const seen = admitting === null ? '' : ' AND +audience = ANY($3)'
       const values = [item, bundle, ...(admitting === null ? [] : [admitting])]
@@ -183,7 +170,13 @@ export const repository = {
       return yield* deleteNamed(identifier, event)
     },
   },
-} satisfies StatementsOf<Written>
+} satisfies Written
+
+/** The methods without those to which engines add the audiences of a viewer, and the hidden fields of metadata. */
+type Written = StatementsOf<Omit<Repository, 'bitstreamsIn' | 'putItems'>> & {
+  readonly reads: { bitstreamsIn: unknown }
+  readonly changes: { addAudiences: unknown; putItems: unknown }
+}
 
 /** These read the tables: the views have JSON on PostgreSQL. */
 const selectItem = `SELECT uuid, identifier, title, authors, issued, type, metadata, collections, readers, created, modified,
