@@ -91,7 +91,7 @@ function cursorOver(
   rows: IterableIterator<unknown[]>,
   toPiece: (json: string[]) => Uint8Array<ArrayBuffer>,
 ): Omit<Cursor, 'total'> {
-  let rest: SpillFile | undefined
+  let rest: ReturnType<typeof createSpillFile> | undefined
   let failure: unknown
 
   function readRows(stop: Stop | null): Uint8Array<ArrayBuffer> | null {
@@ -175,15 +175,8 @@ function relieve(): void {
 
 const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-interface SpillFile {
-  add(piece: Uint8Array): void
-  /** @returns the oldest piece that is still there */
-  next(): Uint8Array<ArrayBuffer> | undefined
-  close(): void
-}
-
 /** Creates a file without a name, which disappears with the process. */
-function createSpillFile(folder: string): SpillFile {
+function createSpillFile(folder: string) {
   const path = join(folder, `listing.${randomUUID()}`)
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
@@ -191,7 +184,7 @@ function createSpillFile(folder: string): SpillFile {
   let read = 0
   let written = 0
   return {
-    add: piece => {
+    add: (piece: Uint8Array): void => {
       if (spilled + piece.length > maxSpilled) throw new Overloaded(tooMuchChange)
       if (writeSync(descriptor, piece, 0, piece.length, written) < piece.length)
         throw new StoreUnavailable(`${folder}: the disk is full`)
@@ -199,7 +192,8 @@ function createSpillFile(folder: string): SpillFile {
       written += piece.length
       spilled += piece.length
     },
-    next: () => {
+    /** @returns the oldest piece that is still there */
+    next: (): Uint8Array<ArrayBuffer> | undefined => {
       const length = lengths.shift()
       if (length === undefined) return undefined
       const piece = new Uint8Array(length)

@@ -2,20 +2,6 @@ import { readSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { StoreUnavailable } from '../../lib/errors.ts'
 
-/**
- * Checks that the files of the store are still those that this process has opened. SQLite goes on with a file
- * that was removed or replaced, and what it acknowledges then is gone with the process (docs/decisions/0022).
- * Nothing here opens a file: closing it would take away the locks of SQLite (docs/decisions/0005).
- */
-export interface FilesInPlace {
-  /** @throws StoreUnavailable saying which file is not in its place, and what to do */
-  require(): void
-  /** Like `require`, but looks at most once a second. */
-  requireLately(): void
-  /** @returns what has happened to the first file that is not in its place */
-  find(): Loss | undefined
-}
-
 export interface Loss {
   readonly file: 'database' | 'log' | 'index'
   readonly how: 'gone' | 'replaced' | 'truncated' | 'overwritten'
@@ -55,7 +41,12 @@ export const lookAgainAfter = 1_000
 /** While other processes write, a look may fall between two of their steps, but not this many in a row. */
 const maxLooks = 100
 
-export function createFilesInPlace({ file, index, database, busy, ids }: OpenedFiles): FilesInPlace {
+/**
+ * Checks that the files of the store are still those that this process has opened. SQLite goes on with a file
+ * that was removed or replaced, and what it acknowledges then is gone with the process (docs/decisions/0022).
+ * Nothing here opens a file: closing it would take away the locks of SQLite (docs/decisions/0005).
+ */
+export function createFilesInPlace({ file, index, database, busy, ids }: OpenedFiles) {
   const paths = Object.entries(pathsOf(file)) as [Loss['file'], string][]
   /** Size of the database in bytes when all files were last in place. */
   let databaseSize = 0
@@ -99,11 +90,16 @@ export function createFilesInPlace({ file, index, database, busy, ids }: OpenedF
   }
 
   return {
+    /** @returns what has happened to the first file that is not in its place */
     find,
-    require: () => refuse(find()),
-    requireLately: () => refuse(performance.now() - looked < lookAgainAfter ? found : find()),
+    /** @throws StoreUnavailable saying which file is not in its place, and what to do */
+    require: (): void => refuse(find()),
+    /** Like `require`, but looks at most once a second. */
+    requireLately: (): void => refuse(performance.now() - looked < lookAgainAfter ? found : find()),
   }
 }
+
+export type FilesInPlace = ReturnType<typeof createFilesInPlace>
 
 /** Length in bytes of the first copy of the index's header (https://sqlite.org/walformat.html, section 2.1). */
 export const headerLength = 48

@@ -17,26 +17,9 @@ import { perform } from './perform.ts'
  * each commit, before the commit returns (https://sqlite.org/walformat.html, section 2.1). A read of a file
  * sees what others have written to a mapping of it. So once a change is acknowledged by any event loop or
  * process, none reads the state before it (T4).
+ * @param index of the database, to which `connection` is open
  */
-export interface SharedSnapshot {
-  /** @returns the number of the state of the store; equal numbers mean that nothing has changed */
-  state(): number
-  /** @returns the number that was found at the last look, without a system call */
-  known(): number
-  /** Begins a snapshot unless one of the current state is open. @returns the number of the state */
-  enter(): number
-  /** The database, whose reads end a snapshot that is out of date. */
-  readonly db: Database
-  /** Closes the connection, too. */
-  close(): void
-}
-
-/** @param index of the database, to which `connection` is open */
-export function createSharedSnapshot(
-  connection: Database,
-  index: KeptOpen,
-  files: FilesInPlace,
-): SharedSnapshot {
+export function createSharedSnapshot(connection: Database, index: KeptOpen, files: FilesInPlace) {
   const begin = connection.prepare('BEGIN')
   const commit = connection.prepare('COMMIT')
   let now = Buffer.alloc(headerLength)
@@ -87,9 +70,12 @@ export function createSharedSnapshot(
   }
 
   return {
+    /** @returns the number of the state of the store; equal numbers mean that nothing has changed */
     state,
+    /** @returns the number that was found at the last look, without a system call */
     known: () => number,
-    enter: () => {
+    /** Begins a snapshot unless one of the current state is open. @returns the number of the state */
+    enter: (): number => {
       // The state is read before the snapshot begins: a commit in between only makes the snapshot end early.
       const current = state()
       if (!isOpen) {
@@ -99,7 +85,9 @@ export function createSharedSnapshot(
       }
       return current
     },
+    /** The database, whose reads end a snapshot that is out of date. */
     db: checkedBefore(connection, check),
+    /** Closes the connection, too. */
     close: () => {
       end()
       isClosed = true
@@ -109,6 +97,8 @@ export function createSharedSnapshot(
     },
   }
 }
+
+export type SharedSnapshot = ReturnType<typeof createSharedSnapshot>
 
 const checkedBefore = (connection: Database, check: () => void): Database => ({
   ...connection,

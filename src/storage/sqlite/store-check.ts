@@ -9,14 +9,6 @@ import type { Database } from './driver.ts'
 import { lookAgainAfter } from './files-in-place.ts'
 import { baseOf, openRecords, recordReader, unreadable } from './record-versions.ts'
 
-/** The files of the versions that entities have, as far as requests and changes need them. */
-export interface Bases {
-  /** Checks some of the files, at most once a second. @throws StoreUnavailable for the first that can't be read */
-  requireSome(): void
-  /** @throws StoreUnavailable if a change is made over a version whose file can't be read */
-  requireFor(name: string, args: readonly unknown[]): void
-}
-
 /** Maximum number of entities per look, and of those whose files are opened because they have changed. */
 const [maxLooked, maxOpened] = [500, 25]
 /** Maximum number of versions that are known to be as they were written. */
@@ -32,8 +24,11 @@ const selectStored = "SELECT name, version, definition ->> '$.source.count' AS c
 
 const selectKept = "SELECT version, definition ->> '$.source.count' AS count FROM kept_version WHERE id = ?"
 
-/** @param db the store @param folder with the files of entities */
-export function createBases(db: Database, folder: string): Bases {
+/**
+ * The files of the versions that entities have, as far as requests and changes need them.
+ * @param db the store @param folder with the files of entities
+ */
+export function createBases(db: Database, folder: string) {
   const fileOf = (version: string) => join(folder, `${version}.db`)
   /** Device, inode, size and time of change of the files of each version that was read. */
   const known = new RecentlyUsed<string, string>(maxKnown)
@@ -84,11 +79,13 @@ export function createBases(db: Database, folder: string): Bases {
   }
 
   return {
-    requireSome: () => {
+    /** Checks some of the files, at most once a second. @throws StoreUnavailable for the first that can't be read */
+    requireSome: (): void => {
       if (performance.now() - looked >= lookAgainAfter) look()
       if (found) throw found.error
     },
-    requireFor: (name, args) => {
+    /** @throws StoreUnavailable if a change is made over a version whose file can't be read */
+    requireFor: (name: string, args: readonly unknown[]): void => {
       if (name === 'entities.restore') {
         const kept = db.get<Stored & Record<string, unknown>>(selectKept, args[1] as number)
         if (kept) require(kept)
@@ -102,6 +99,8 @@ export function createBases(db: Database, folder: string): Bases {
     },
   }
 }
+
+export type Bases = ReturnType<typeof createBases>
 
 function lossIn(look: () => void): StoreUnavailable | undefined {
   try {

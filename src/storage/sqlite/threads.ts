@@ -1,5 +1,5 @@
 import { RightsChanged, StoreUnavailable } from '../../lib/errors.ts'
-import { type Client, createFairQueue, type FairQueue } from '../../lib/fair-queue.ts'
+import { type Client, createFairQueue } from '../../lib/fair-queue.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
 import type { Keyring } from '../../model/keys.ts'
 import { inBatches } from '../runtime/batches.ts'
@@ -62,22 +62,6 @@ function resultOf(reply: WriteReply | undefined): unknown {
 
 export type Reader = Thread<ReaderHandlers>
 
-/**
- * Threads that read the store for all event loops of a process, each started when it is first needed: one for
- * quick work, and one for work that may take long, so that a page in an indexed order doesn't wait for sorts.
- */
-export interface ReaderThreads {
-  /** The thread for work that returns few rows, and reads about as many. */
-  quick(): Reader
-  /** Runs work that may take long, when it is the turn of the client. @throws Overloaded if too much is waiting */
-  long<T>(client: Client, work: (reader: Reader) => Promise<T>): Promise<T>
-  /** Starts the thread for work that may take long. */
-  begin(): void
-  /** Starts counting the work that may take long. */
-  readonly measure: FairQueue['measure']
-  close(): Promise<void>
-}
-
 const slots = { quick: 0, long: 1 } as const
 
 /** Maximum number of calls that wait for the thread for long work, in all event loops together. */
@@ -85,8 +69,12 @@ const maxWaiting = 1_024
 /** Maximum time in ms that such a call waits. */
 const maxWait = 15_000
 
-/** @param statementTimeout in ms */
-export function createReaderThreads({ threads, loop }: Shared, statementTimeout: number): ReaderThreads {
+/**
+ * Threads that read the store for all event loops of a process, each started when it is first needed: one for
+ * quick work, and one for work that may take long, so that a page in an indexed order doesn't wait for sorts.
+ * @param statementTimeout in ms
+ */
+export function createReaderThreads({ threads, loop }: Shared, statementTimeout: number) {
   const known: (Reader | undefined)[] = []
   let closed = false
   // With two at a time, the thread has the next call at hand when it has answered one.
@@ -100,9 +88,14 @@ export function createReaderThreads({ threads, loop }: Shared, statementTimeout:
     return started
   }
   return {
+    /** The thread for work that returns few rows, and reads about as many. */
     quick: () => thread(slots.quick),
-    long: (client, work) => queue.run(client, async () => work(thread(slots.long))),
-    begin: () => void thread(slots.long),
+    /** Runs work that may take long, when it is the turn of the client. @throws Overloaded if too much is waiting */
+    long: <T>(client: Client, work: (reader: Reader) => Promise<T>): Promise<T> =>
+      queue.run(client, async () => work(thread(slots.long))),
+    /** Starts the thread for work that may take long. */
+    begin: (): void => void thread(slots.long),
+    /** Starts counting the work that may take long. */
     measure: queue.measure,
     close: async () => {
       closed = true
@@ -110,3 +103,5 @@ export function createReaderThreads({ threads, loop }: Shared, statementTimeout:
     },
   }
 }
+
+export type ReaderThreads = ReturnType<typeof createReaderThreads>

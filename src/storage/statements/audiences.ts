@@ -9,21 +9,6 @@ import {
 } from '../../model/readers.ts'
 import { type Read, rows } from './statements.ts'
 
-/** All audiences of a store, held in memory. */
-interface Audiences {
-  add(id: number, readers: Readers): void
-  /** Adds the audiences of the store that are not in memory yet. */
-  readNew(): Read<void>
-  /** The highest id so far, or 0. Ids are assigned in ascending order, and an audience never changes. */
-  readonly lastId: number
-  /**
-   * @param how `listed`: in lists and queries; `by address`: also objects that are in none of these
-   * @returns the ascending ids of the audiences that admit the viewer; the same object until something
-   * changes
-   */
-  admitting(viewer: Viewer, how?: Seen): readonly number[]
-}
-
 export type Seen = 'listed' | 'by address'
 
 /**
@@ -33,7 +18,8 @@ export type Seen = 'listed' | 'by address'
 const maxCached = 1_000
 const maxCachedIds = 1_000_000
 
-export function createAudiences(): Audiences {
+/** All audiences of a store, held in memory. */
+export function createAudiences() {
   const all: Audience[] = []
   /** Audiences with a rule for a single eperson, by the uuid of the eperson. */
   const naming = new Map<string, Audience[]>()
@@ -41,13 +27,14 @@ export function createAudiences(): Audiences {
   let cachedIds = 0
   let cachedFor = ''
   const lastId = () => all.at(-1)?.[0] ?? 0
-  const audiences: Audiences = {
-    *readNew() {
+  const audiences = {
+    /** Adds the audiences of the store that are not in memory yet. */
+    *readNew(): Read<void> {
       const sql = 'SELECT id, readers FROM audience WHERE id > $1 ORDER BY id'
       for (const { id, readers } of yield* rows<{ id: number; readers: string }>(sql, lastId()))
         audiences.add(id, readReaders(readers))
     },
-    add: (id, readers) => {
+    add: (id: number, readers: Readers): void => {
       all.push([id, readers])
       for (const eperson of epersonsIn(readers)) {
         const known = naming.get(eperson)
@@ -55,10 +42,16 @@ export function createAudiences(): Audiences {
         else naming.set(eperson, [[id, readers]])
       }
     },
-    get lastId() {
+    /** The highest id so far, or 0. Ids are assigned in ascending order, and an audience never changes. */
+    get lastId(): number {
       return lastId()
     },
-    admitting: (viewer, how = 'listed') => {
+    /**
+     * @param how `listed`: in lists and queries; `by address`: also objects that are in none of these
+     * @returns the ascending ids of the audiences that admit the viewer; the same object until something
+     * changes
+     */
+    admitting: (viewer: Viewer, how: Seen = 'listed'): readonly number[] => {
       const day = today()
       const state = `${day} ${lastId()}`
       if (cachedFor !== state || cache.size >= maxCached || cachedIds >= maxCachedIds) {

@@ -56,18 +56,8 @@ const select = `SELECT name, definition, CAST(NULL AS BIGINT) AS seq, NULL AS ke
     CAST(NULL AS BIGINT) AS added FROM entity WHERE CAST($2 AS INTEGER) = 1
   UNION ALL SELECT entity, NULL, seq, key, key_values, json, added FROM record_change WHERE seq > $1 ORDER BY seq`
 
-interface EntityList {
-  /** Imported and exposed entities by name, without the single records that were written since. */
-  readonly stored: readonly Entity[]
-  /**
-   * @param isSame true if no entity has changed since the last time, so that only single records are read
-   * @returns the same entities with those records
-   */
-  read(isSame?: boolean): Read<readonly Entity[]>
-}
-
 /** Caches the entities for an event loop. */
-export function createEntityList(): EntityList {
+export function createEntityList() {
   const changed = createChangedEntities()
   let stored: readonly Entity[] = []
 
@@ -82,10 +72,15 @@ export function createEntityList(): EntityList {
   }
 
   return {
-    get stored() {
+    /** Imported and exposed entities by name, without the single records that were written since. */
+    get stored(): readonly Entity[] {
       return stored
     },
-    *read(isSame = false) {
+    /**
+     * @param isSame true if no entity has changed since the last time, so that only single records are read
+     * @returns the same entities with those records
+     */
+    *read(isSame = false): Read<readonly Entity[]> {
       const changes = yield* readSince(changed.last, isSame)
       let found = changed.apply(stored.filter(isImported), changes)
       if (!found) {

@@ -139,16 +139,7 @@ interface Secret {
   readonly age: number
 }
 
-interface SigningOrder {
-  /** The secret to sign with, then the others that are accepted. */
-  current(): readonly Uint8Array[]
-  /** @param read the secrets of the store, newest first */
-  update(read: readonly Secret[]): void
-}
-
-interface Known {
-  readonly id: number | string
-  readonly secret: Uint8Array
+interface Known extends Omit<Secret, 'age'> {
   /** Time from which this process may sign with it, on the clock of performance.now(). */
   readonly signsFrom: number
 }
@@ -156,7 +147,7 @@ interface Known {
 /**
  * Puts the signing secret first. New secrets are accepted, but don't sign until all others have read them.
  */
-export function createSigningOrder(): SigningOrder {
+export function createSigningOrder() {
   let secrets: readonly Known[] = []
   let current: readonly Uint8Array[] = []
   let timer: NodeJS.Timeout | undefined
@@ -171,8 +162,10 @@ export function createSigningOrder(): SigningOrder {
   }
 
   return {
-    current: () => current,
-    update: read => {
+    /** The secret to sign with, then the others that are accepted. */
+    current: (): readonly Uint8Array[] => current,
+    /** @param read the secrets of the store, newest first */
+    update: (read: readonly Secret[]): void => {
       const now = performance.now()
       // Keeps the same buffer objects, because derived keys are cached by them.
       secrets = read.map(

@@ -140,17 +140,9 @@ const eventsBetween = `SELECT ${eventColumns} FROM event
   WHERE (CAST($1 AS TEXT) IS NULL OR time >= $1) AND (CAST($2 AS TEXT) IS NULL OR time < $2) ORDER BY id`
 
 /** A checkpoint with one of its heads; nulls if it has none. */
-interface CheckpointRow {
-  readonly n: number
-  readonly time: string
-  readonly kind: CheckpointKind
-  readonly detail: string
-  readonly mac: Uint8Array
+interface CheckpointRow extends Omit<Checkpoint, 'heads'>, Omit<SignedHead, 'chain' | 'time'> {
   readonly chain: number | null
-  readonly place: number
-  readonly event: number
   readonly head_time: string
-  readonly hash: Uint8Array
 }
 
 /** @param rows in the order of n, chain and place */
