@@ -65,16 +65,11 @@ interface PostgresEntities extends Entities {
 
 type Records = ReturnType<typeof createRecordListings>
 
-/** The entities that were read last. */
-interface KnownEntities {
-  all(): ReadonlyMap<string, Entity>
-  /** The versions that are shown, and those that they are derived from. */
-  current(): ReadonlySet<string>
-  refresh: PostgresEntities['refresh']
-}
-
-/** @param wentBack called when the store may have gone back to an earlier state */
-function createKnownEntities(records: Records, wentBack: () => void): KnownEntities {
+/**
+ * The entities that were read last.
+ * @param wentBack called when the store may have gone back to an earlier state
+ */
+function createKnownEntities(records: Records, wentBack: () => void) {
   let entityList = createEntityList()
   let entities: ReadonlyMap<string, Entity> = new Map()
   let loaded: ListState = { entities: -1, records: -1, generation: 0 }
@@ -95,8 +90,9 @@ function createKnownEntities(records: Records, wentBack: () => void): KnownEntit
 
   return {
     all: () => entities,
+    /** The versions that are shown, and those that they are derived from. */
     current: () => current,
-    refresh: (state, db) =>
+    refresh: (state: ListState, db: Connection): Promise<void> | undefined =>
       state.entities === loaded.entities &&
       state.records === loaded.records &&
       state.generation === loaded.generation

@@ -26,12 +26,8 @@ interface Parts {
   readonly fieldFiles: FieldFiles
 }
 
-interface RecordTables extends RecordSource {
+export function recordTables({ pools, worker, queue, fieldFiles }: Parts) {
   /** Versions that listings are reading, with the number of listings. */
-  readonly openVersions: ReadonlyMap<string, number>
-}
-
-export function recordTables({ pools, worker, queue, fieldFiles }: Parts): RecordTables {
   const openVersions = new Map<string, number>()
 
   function records({ source }: RecordEntity, numbers: RecordNumbers): Promise<string[]> {
@@ -70,8 +66,7 @@ export function recordTables({ pools, worker, queue, fieldFiles }: Parts): Recor
     call: (name, ...args) => worker().call(name, ...args),
   })
 
-  return {
-    openVersions,
+  const source: RecordSource = {
     fieldFiles,
     begin: () => void worker(),
     inTurn: (client, work) => queue.run(client, () => work(workOf())),
@@ -94,6 +89,7 @@ export function recordTables({ pools, worker, queue, fieldFiles }: Parts): Recor
       }
     },
   }
+  return { ...source, openVersions }
 }
 
 /** The thread that sorts and filters records, started when it is first needed. */

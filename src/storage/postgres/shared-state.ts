@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { setAhead } from '../../lib/ms-now.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Page, TableSource } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
-import type { Secrets } from '../sessions.ts'
 import { createAudiences, type Seen } from '../statements/audiences.ts'
 import { createClock, type Mark } from '../statements/clock.ts'
 import { createSigningOrder } from '../statements/sessions.ts'
 import { rights, storeTime } from '../statements/statements.ts'
-import type { Clock } from '../storage.ts'
 import {
   counterColumn,
   isCollectingCheaper,
@@ -32,21 +31,12 @@ interface AudienceState {
   readonly generation: number
 }
 
-export interface PostgresAudiences {
-  /** Reads new audiences, if there are any, or all of them if the store may have gone back. */
-  refresh(state: AudienceState, db: Connection): Promise<void> | undefined
-  admitting(viewer: Viewer, how?: Seen): readonly number[]
-  visibleRows(source: TableSource, viewer: Viewer): VisibleRows
-  /** True if a page of them is cheaper when all of them are collected and sorted. */
-  shouldCollect(source: TableSource, rows: VisibleRows, page: Page): Promise<boolean>
-}
-
 /**
  * Audiences in PostgreSQL (docs/decisions/0011). Every node holds all of them in memory, and each session
  * look-up tells it whether there are new ones.
  * @param hidden metadata fields of items that only administrators see (Q19)
  */
-export function postgresAudiences(pool: Pool, hidden: readonly string[]): PostgresAudiences {
+export function postgresAudiences(pool: Pool, hidden: readonly string[]) {
   let audiences = createAudiences()
   let loaded: AudienceState = { audiences: 0, generation: 0 }
   let counts: Counts | undefined
@@ -63,7 +53,8 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
     loaded = state
   }
 
-  const shouldCollect: PostgresAudiences['shouldCollect'] = async ({ table }, rows, page) => {
+  /** True if a page of them is cheaper when all of them are collected and sorted. */
+  async function shouldCollect({ table }: TableSource, rows: VisibleRows, page: Page): Promise<boolean> {
     if (rows.kind !== 'audiences') return false
     const counter = counterColumn(table)
     const wanted = new Set(rows.ids)
@@ -78,15 +69,19 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
   }
 
   return {
-    refresh: (state, db) =>
+    /** Reads new audiences, if there are any, or all of them if the store may have gone back. */
+    refresh: (state: AudienceState, db: Connection): Promise<void> | undefined =>
       state.audiences === loaded.audiences && state.generation === loaded.generation
         ? undefined
         : read(state, db),
-    admitting: (viewer, how) => audiences.admitting(viewer, how),
-    visibleRows: (source, viewer) => visibleRows(source, viewer, one => audiences.admitting(one), hidden),
+    admitting: (viewer: Viewer, how?: Seen) => audiences.admitting(viewer, how),
+    visibleRows: (source: TableSource, viewer: Viewer) =>
+      visibleRows(source, viewer, one => audiences.admitting(one), hidden),
     shouldCollect,
   }
 }
+
+export type PostgresAudiences = ReturnType<typeof postgresAudiences>
 
 /** A reading of the database's clock, in ms since 1970, between two times of performance.now(). */
 export interface TimeRead {
@@ -122,18 +117,14 @@ export function databaseTime() {
 }
 
 /** The clock of all nodes, which comes with every look-up: the database's, and the mark. */
-interface PostgresClock extends Clock {
-  refresh(mark: number, time: TimeRead): void
-}
-
-export function postgresClock(raise: Mark['raise']): PostgresClock {
+export function postgresClock(raise: Mark['raise']) {
   const time = databaseTime()
   const skew = () => Date.now() - time.now()
   let current = 0
   return {
     ...createClock({ read: () => current, raise }, time.now),
     skew,
-    refresh: (mark, read) => {
+    refresh: (mark: number, read: TimeRead): void => {
       time.read(read)
       current = mark
       setAhead(skew())
@@ -144,13 +135,8 @@ export function postgresClock(raise: Mark['raise']): PostgresClock {
 /** Time in ms during which a replaced secret is accepted. The next rotation removes older ones. */
 const keptFor = 90 * 24 * 3600 * 1000
 
-interface SharedSecrets extends Secrets {
-  /** Reads the secrets again if the state has changed since they were read. */
-  refresh(state: number, db: Queries): Promise<void> | undefined
-}
-
 /** The secrets that all nodes share (T7), stored in the database. */
-export function sharedSecrets(pool: Pool): SharedSecrets {
+export function sharedSecrets(pool: Pool) {
   const order = createSigningOrder()
   let loadedState = -1
 
@@ -165,8 +151,9 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
 
   return {
     current: order.current,
-    refresh: (state, db) => (state === loadedState ? undefined : read(state, db)),
-    rotate: event =>
+    /** Reads the secrets again if the state has changed since they were read. */
+    refresh: (state: number, db: Queries) => (state === loadedState ? undefined : read(state, db)),
+    rotate: (event: AuditEvent): Promise<number> =>
       pool.transaction(async db => {
         await db.run('UPDATE state SET secrets = secrets + 1')
         await perform(db, rights(event, 'shared'))

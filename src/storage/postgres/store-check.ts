@@ -2,12 +2,6 @@ import { StoreUnavailable } from '../../lib/errors.ts'
 import { hasRecords, lostRecords } from '../statements/record-writes.ts'
 import type { Pool, Queries } from './driver.ts'
 
-/** Checks that the database has all parts of the store that requests need. */
-export interface StoreCheck {
-  /** Checks some of the parts, at most once a second. @throws StoreUnavailable saying what is lost */
-  requireSome(): Promise<void>
-}
-
 /** Minimum time in ms between two looks. */
 const lookAgainAfter = 1_000
 /** Maximum number of entities per look. */
@@ -20,7 +14,8 @@ const ownTables = (db: Queries) =>
      WHERE s.nspname = 'carrel' AND c.relkind IN ('r', 'v') AND c.relname NOT LIKE 'records.%'`,
   )
 
-export async function createStoreCheck(pool: Pool): Promise<StoreCheck> {
+/** Checks that the database has all parts of the store that requests need. */
+export async function createStoreCheck(pool: Pool) {
   const tables = (await ownTables(pool)).map(({ name }) => name)
   let looked = Number.NEGATIVE_INFINITY
   let last = ''
@@ -48,7 +43,8 @@ export async function createStoreCheck(pool: Pool): Promise<StoreCheck> {
   }
 
   return {
-    requireSome: async () => {
+    /** Checks some of the parts, at most once a second. @throws StoreUnavailable saying what is lost */
+    requireSome: async (): Promise<void> => {
       if (performance.now() - looked >= lookAgainAfter) {
         looking ??= look().finally(() => {
           looked = performance.now()
@@ -65,3 +61,5 @@ export async function createStoreCheck(pool: Pool): Promise<StoreCheck> {
     },
   }
 }
+
+export type StoreCheck = Awaited<ReturnType<typeof createStoreCheck>>
