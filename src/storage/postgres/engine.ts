@@ -1,12 +1,11 @@
 import { setAhead } from '../../lib/ms-now.ts'
-import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
 import type { Repository } from '../repository.ts'
-import { partFor } from '../runtime/event-loops.ts'
+import { type EngineOptions, partFor } from '../runtime/event-loops.ts'
 import type { Sessions } from '../sessions.ts'
 import { keepParents } from '../statements/group-tree.ts'
-import { type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
+import { keepTrail } from '../statements/keep-trail.ts'
 import { offerAll, parts, statementsNamed } from '../statements/parts.ts'
 import { mostAtOnce, RepeatedEvents } from '../statements/repeated-events.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
@@ -29,18 +28,9 @@ import { createStoreCheck, type StoreCheck } from './store-check.ts'
 import { createTableListings } from './table-listings.ts'
 import { trailIn } from './trail.ts'
 
-interface PostgresOptions extends ConnectionSettings {
-  /** True to create a store where there is none. */
-  readonly create: boolean
+interface PostgresOptions extends EngineOptions, ConnectionSettings {
   /** Folder of this node for what is known of the fields of imported entities (docs/decisions/0070). */
   readonly fieldsFolder: string
-  /** Metadata fields that only administrators see (Q19). */
-  readonly hiddenMetadata: readonly string[]
-  /** CARREL_TOKEN_SECRET, newest first. */
-  readonly tokenSecrets: readonly string[]
-  /** Retention of events in days; null: forever. */
-  readonly eventsRetention: number | null
-  readonly keptVersions: KeptVersionLimits
 }
 
 /** Interval in ms at which a node looks for changes of other nodes, even without requests. */
@@ -161,7 +151,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     read: trailIn(pools.connectUnlimited, keyring),
   }
   const lookForKey = () => accounts.statement(db => perform(db, takeKey(keyring())))
-  let kept: KeptTrail | undefined
+  let kept: ReturnType<typeof keepTrail> | undefined
   let closing: Promise<void> | undefined
   const closeAll = async () => {
     clearInterval(polling)

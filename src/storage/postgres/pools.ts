@@ -3,7 +3,7 @@ import { createFairQueue } from '../../lib/fair-queue.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { ExposeRequest } from '../exposing.ts'
-import { partFor, type Shared } from '../runtime/event-loops.ts'
+import { type EngineOptions, partFor, type Shared } from '../runtime/event-loops.ts'
 import type { StoreMetrics } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
 import type { SealingKey } from './chains.ts'
@@ -16,7 +16,7 @@ import type { ConnectionOptions, ServerWatch } from './servers.ts'
 import { tableDatabase } from './table-listings.ts'
 
 /** The connections of an event loop. */
-export interface ConnectionSettings {
+export interface ConnectionSettings extends Pick<EngineOptions, 'shared' | 'statementTimeout'> {
   readonly url: string
   /** A replica that query endpoints may read from, which may lag; null: none. */
   readonly replicaUrl: string | null
@@ -24,10 +24,6 @@ export interface ConnectionSettings {
   readonly poolSize: number
   /** Maximum number of requests that wait for a connection. */
   readonly queue: number
-  /** The time limit for reading a page, in ms. */
-  readonly statementTimeout: number
-  /** State that the event loops of this process share. */
-  readonly shared: Shared
   /** Limits to use instead of the service's. */
   readonly limits?: ClientLimits | undefined
 }

@@ -3,6 +3,7 @@ import { type Counter, createCounter } from '../../lib/counter.ts'
 import { descriptorOf, fileId, type KeptOpen, keepOpen } from '../../lib/kept-open.ts'
 import type { Calls } from '../../lib/threads/calls.ts'
 import { createThreads, type OwnThreads, remoteThread, type Threads } from '../../lib/threads/thread.ts'
+import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { CacheUsage } from '../storage.ts'
 import { type CacheHandlers, createCacheServer, joinCache } from './shared-cache.ts'
 import { type RecordCache, VersionCache } from './version-cache.ts'
@@ -26,6 +27,23 @@ export interface Shared {
   readonly idOf: (path: string) => Promise<string>
   /** Position of the loop among all, from 0; null: the main thread's, which also looks after the store. */
   readonly loop: Loop | null
+}
+
+/** Options of both engines. */
+export interface EngineOptions {
+  /** True to create a store where there is none. */
+  readonly create: boolean
+  /** Metadata fields that only administrators see (Q19). */
+  readonly hiddenMetadata: readonly string[]
+  /** CARREL_TOKEN_SECRET, newest first. */
+  readonly tokenSecrets: readonly string[]
+  /** Retention of events in days; null: forever. */
+  readonly eventsRetention: number | null
+  readonly keptVersions: KeptVersionLimits
+  /** State that the event loops of this process share. */
+  readonly shared: Shared
+  /** Time limit of a statement of a listing, in ms. */
+  readonly statementTimeout: number
 }
 
 export interface Loop {

@@ -4,9 +4,8 @@ import { areaOf } from '../../lib/addresses.ts'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { systemReason } from '../../lib/system-errors.ts'
-import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import { keyringOf } from '../../model/keys.ts'
-import { partFor, type Shared } from '../runtime/event-loops.ts'
+import { type EngineOptions, partFor, type Shared } from '../runtime/event-loops.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
@@ -33,21 +32,8 @@ import { createSharedSnapshot, type SharedSnapshot, sqliteAudiences, sqliteClock
 import { createGroupCommit, createReaderThreads, type Reader, type ReaderThreads } from './threads.ts'
 import { trailIn } from './trail.ts'
 
-interface SqliteOptions {
+interface SqliteOptions extends EngineOptions {
   readonly dataFolder: string
-  /** True to create a store where there is none. */
-  readonly create: boolean
-  /** Metadata fields that only administrators see (Q19). */
-  readonly hiddenMetadata: readonly string[]
-  /** CARREL_TOKEN_SECRET, newest first. */
-  readonly tokenSecrets: readonly string[]
-  /** Retention of events in days; null: forever. */
-  readonly eventsRetention: number | null
-  readonly keptVersions: KeptVersionLimits
-  /** State that the event loops of this process share. */
-  readonly shared: Shared
-  /** Time limit of a statement of a listing, in ms. */
-  readonly statementTimeout: number
   /** Called when files of the store are no longer in place, with advice, and with null when they are back. */
   readonly report: ReportLoss
 }

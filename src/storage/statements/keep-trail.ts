@@ -14,11 +14,6 @@ const pruneSteps = 200
 const prunePause = 50
 const day = 24 * 3600 * 1000
 
-export interface KeptTrail {
-  /** Signs the newest events, for the last time. */
-  close(): Promise<void>
-}
-
 /**
  * Signs checkpoints, and removes events that are older than the retention.
  * @param retention in days; null: forever
@@ -27,7 +22,7 @@ export function keepTrail(
   trail: { readonly checkpoint: () => Promise<unknown> } & Pick<Trail, 'pruneSome'>,
   retention: number | null,
   { certain }: Pick<Clock, 'certain'>,
-): KeptTrail {
+) {
   let isClosed = false
   let running: Promise<unknown> = Promise.resolve()
   const run = (work: () => Promise<unknown>) => {
@@ -45,7 +40,8 @@ export function keepTrail(
       ).unref(),
     )
   return {
-    close: async () => {
+    /** Signs the newest events, for the last time. */
+    close: async (): Promise<void> => {
       isClosed = true
       for (const timer of timers) clearInterval(timer)
       await run(trail.checkpoint)
