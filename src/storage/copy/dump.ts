@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { OperatorError, StoreUnavailable } from '../../lib/errors.ts'
-import type { Entity, Field, ReadRule } from '../../model/entities.ts'
-import { type Description, descriptionOf } from '../../model/relations.ts'
+import type { RecordEntity } from '../entities.ts'
 import { newestOf } from '../schema.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
-import { databaseFile, requireCarrel, requireStore } from '../sqlite/migrate.ts'
+import { databaseFile, entitiesFolder, requireCarrel, requireStore } from '../sqlite/migrate.ts'
 import { perform } from '../sqlite/perform.ts'
 import { openRecords, ranksIn, recordsInOrder } from '../sqlite/record-versions.ts'
 import { schema } from '../sqlite/schema.ts'
@@ -41,15 +40,7 @@ export interface DumpedTable {
 }
 
 export interface DumpedEntity {
-  readonly name: string
-  readonly key: Entity['key']
-  readonly read: ReadRule
-  readonly fields: readonly Field[]
-  readonly description: Description
-  readonly version: string
-  readonly count: number
-  /** Time of the import, in the format of RFC 3339. */
-  readonly imported: string
+  readonly entity: RecordEntity
   records(): Iterable<string>
   ranks(field: number): Uint32Array
   close(): void
@@ -160,21 +151,14 @@ function dump(db: Database, dataFolder: string): Dump {
       }
     }),
     entities: perform(db, importedEntities()).map(entity => {
-      const { name, key, read, fields, source } = entity
       let records: Database | undefined
       const open = () => {
-        records ??= openRecords(version => join(dataFolder, 'entities', `${version}.db`), source.version, {})
+        const fileOf = (version: string) => join(entitiesFolder(dataFolder), `${version}.db`)
+        records ??= openRecords(fileOf, entity.source.version, {})
         return records
       }
       return {
-        name,
-        key,
-        read,
-        fields,
-        description: descriptionOf(entity),
-        version: source.version,
-        count: source.count,
-        imported: source.imported ?? '',
+        entity,
         records: () => recordsInOrder(open()),
         ranks: field => ranksIn(open(), field),
         close: () => {

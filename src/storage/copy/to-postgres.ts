@@ -2,6 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { OperatorError, StoreUnavailable } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { keyringOf } from '../../model/keys.ts'
+import { descriptionOf } from '../../model/relations.ts'
+import type { RecordEntity } from '../entities.ts'
 import { sealingKey } from '../postgres/chains.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'
@@ -125,27 +127,29 @@ async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgr
   return same(name, { rows, sha256: sent.digest('hex') }, { rows: back, sha256: arrived.digest('hex') })
 }
 
-async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadProgress): Promise<Loaded> {
-  const { name, key, read, fields, description, count, imported } = entity
+async function loadEntity(db: Connection, dumped: DumpedEntity, progress: LoadProgress): Promise<Loaded> {
+  const { entity } = dumped
+  const { name, key, read, fields } = entity
+  const { count, imported = '' } = entity.source
   const version = randomBytes(16).toString('hex')
   const sent = createHash('sha256')
   function* records() {
     let n = 0
-    for (const json of entity.records()) {
+    for (const json of dumped.records()) {
       sent.update(json).update('\n')
       if (++n % progressStep === 0) progress(name, n / count / 2)
       yield json
     }
   }
   function ranks(field: number) {
-    const column = entity.ranks(field)
+    const column = dumped.ranks(field)
     sent.update(bytesOf(column))
     return column
   }
   try {
     const written = await writeVersion(db, { version, fields: fields.length, ranks, records: records() })
     const source = { kind: 'records', version, ...written, imported }
-    const definition = { key, read, fields, source, ...description }
+    const definition = { key, read, fields, source, ...descriptionOf(entity) }
     await db.run(
       'INSERT INTO entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)',
       name,
@@ -157,13 +161,13 @@ async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadPr
     const arrived = await readBack(db, entity, version, step, progress)
     return same(name, { rows: count, sha256: sent.digest('hex') }, arrived)
   } finally {
-    entity.close()
+    dumped.close()
   }
 }
 
 async function readBack(
   db: Connection,
-  { name, fields, count }: DumpedEntity,
+  { name, fields, source: { count } }: RecordEntity,
   version: string,
   step: number,
   progress: LoadProgress,
