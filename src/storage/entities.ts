@@ -11,8 +11,9 @@ import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
 import type { EntityState } from '../model/snapshots.ts'
-import type { Expose, ForeignKey, FoundTables, TableSearch } from './exposing.ts'
+import type { Expose, ForeignKey, FoundTable, TableSearch } from './exposing.ts'
 import type { ChangeBatch, FoundRecord, RecordEvent, Reliance } from './single-records.ts'
+import type { Part } from './window.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
 export interface Entities {
@@ -142,7 +143,7 @@ export interface Entities {
   /** Makes one of the operator's tables an entity; undefined if the engine can't. */
   readonly expose: Expose | undefined
   /** Tables and views that can be exposed, by name; undefined if the engine has no such tables. */
-  readonly tables: ((search: TableSearch) => Promise<FoundTables>) | undefined
+  readonly tables: ((search: TableSearch) => Promise<Part<FoundTable>>) | undefined
   /**
    * The foreign keys between the table of an exposed entity and those of others, in both directions, where
    * all of their columns are shown; undefined if the engine has no such tables.

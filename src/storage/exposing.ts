@@ -2,19 +2,13 @@ import { OperatorError } from '../lib/errors.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, Field, ReadRule, Relation } from '../model/entities.ts'
 import type { Description } from '../model/relations.ts'
+import type { Window } from './window.ts'
 
 /** Tables of the operator's that can be shown as entities (docs/decisions/0009). */
 
-export interface TableSearch {
+export interface TableSearch extends Window {
   /** A part of the table's name with its schema. */
   readonly text: string
-  readonly offset: number
-  readonly limit: number
-}
-
-export interface FoundTables {
-  readonly rows: readonly FoundTable[]
-  readonly total: number
 }
 
 /** A table of the operator's that Carrel may read. */

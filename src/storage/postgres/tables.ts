@@ -1,5 +1,6 @@
 import type { Entity } from '../../model/entities.ts'
-import type { ForeignKey, FoundTable, FoundTables, TableSearch } from '../exposing.ts'
+import type { ForeignKey, FoundTable, TableSearch } from '../exposing.ts'
+import type { Part } from '../window.ts'
 import type { Queries } from './driver.ts'
 import { type ColumnRow, findColumns, primaryKeyOf, toField } from './expose.ts'
 
@@ -23,7 +24,10 @@ export const readableTables = `FROM pg_class c JOIN pg_namespace n ON n.oid = c.
       AND d.deptype = 'e')`
 
 /** The operator's tables and views, by name. */
-export async function findTables(db: Queries, { text, offset, limit }: TableSearch): Promise<FoundTables> {
+export async function findTables(
+  db: Queries,
+  { text, offset, limit }: TableSearch,
+): Promise<Part<FoundTable>> {
   const all = await db.rows<{ oid: number; schema: string; name: string; kind: string }>(
     `SELECT CAST(c.oid AS BIGINT) AS oid, n.nspname AS schema, c.relname AS name, CAST(c.relkind AS TEXT) AS kind
      ${readableTables} ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"`,
