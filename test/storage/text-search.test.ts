@@ -9,7 +9,7 @@ import * as postgres from '../../src/storage/postgres/text-search.ts'
 import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts'
 import { queryFunctions } from '../../src/storage/sqlite/functions.ts'
 import type { Cell } from '../../src/storage/tables/cells.ts'
-import { compileCondition, type Scope } from '../../src/storage/tables/conditions.ts'
+import { compileCondition } from '../../src/storage/tables/conditions.ts'
 import type { Dialect } from '../../src/storage/tables/dialect.ts'
 import { highlightRows } from '../../src/storage/tables/plan-shape.ts'
 import { arbitraryText } from '../support/data/arbitrary-texts.ts'
@@ -101,7 +101,7 @@ function statement(dialect: Dialect, words: TextQuery) {
     sql: `t.${name}`,
     nullable: true,
   })
-  const scope: Scope = {
+  const scope: Parameters<typeof compileCondition>[1] = {
     dialect,
     cell,
     parsed: field => dialect.parsed(cell(field).sql, sql => sql),

@@ -2,18 +2,6 @@ import { countSharedIn } from '../../lib/memory.ts'
 import type { Calls } from '../../lib/threads/calls.ts'
 import { type Cacheable, cacheKey, type RecordCache, VersionCache } from './version-cache.ts'
 
-/**
- * One cache for all event loops of a process: its bytes are counted once, and each value is computed by one
- * loop and read by all. The main thread keeps the entries; each loop keeps views of those that it has used.
- */
-export interface CacheServer {
-  /**
-   * @param drop tells the loop that entries are gone
-   * @returns what the loop may call, and `leave`, to call when the loop has ended
-   */
-  join(drop: (key: string) => void): { readonly handlers: CacheHandlers; leave(): void }
-}
-
 export interface CacheHandlers {
   /** @returns 'make' to the loop that has to compute the value for `cachePut`, or to call `cacheFail` */
   cacheGet(version: string, what: string, bytes: number): Promise<Cacheable | 'make'>
@@ -31,8 +19,12 @@ interface Making {
   readonly reject: (error: Error) => void
 }
 
-/** @param maxBytes the size of the cache @param usage where its bytes and entries are added up */
-export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBufferLike>): CacheServer {
+/**
+ * One cache for all event loops of a process: its bytes are counted once, and each value is computed by one
+ * loop and read by all. The main thread keeps the entries; each loop keeps views of those that it has used.
+ * @param maxBytes the size of the cache @param usage where its bytes and entries are added up
+ */
+export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBufferLike>) {
   const loops = new Map<object, (key: string) => void>()
   const making = new Map<string, Making>()
   const dropEverywhere = (key: string) => {
@@ -76,7 +68,11 @@ export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBu
   }
 
   return {
-    join: drop => {
+    /**
+     * @param drop tells the loop that entries are gone
+     * @returns what the loop may call, and `leave`, to call when the loop has ended
+     */
+    join: (drop: (key: string) => void): { readonly handlers: CacheHandlers; leave(): void } => {
       const loop = {}
       loops.set(loop, drop)
       return {

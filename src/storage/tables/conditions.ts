@@ -20,7 +20,7 @@ import type { Dialect, Inner, InnerRows, Leaf, Outer } from './dialect.ts'
 import { keyOf } from './values.ts'
 
 /** The values that a condition refers to, in a dialect. */
-export interface Scope {
+interface Scope {
   readonly dialect: Dialect
   /** The whole value of a field, or of a column of rows. */
   readonly cell: (field: FieldRef) => Cell

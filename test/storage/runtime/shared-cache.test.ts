@@ -4,14 +4,13 @@ import { MessageChannel } from 'node:worker_threads'
 import { answerOver, callsOver } from '../../../src/lib/threads/calls.ts'
 import {
   type CacheHandlers,
-  type CacheServer,
   createCacheServer,
   joinCache,
 } from '../../../src/storage/runtime/shared-cache.ts'
 import { until } from '../../support/service/waiting.ts'
 
 /** Joins the cache that event loops share, over real ports. */
-function join(server: CacheServer) {
+function join(server: ReturnType<typeof createCacheServer>) {
   const { port1, port2 } = new MessageChannel()
   const gone: string[] = []
   const calls = callsOver<CacheHandlers>(port2)
