@@ -4,6 +4,7 @@ import { mayGoOn } from '../runtime/limits.ts'
 import { type Accumulator, type RanksIn, type Result, ranksIn } from './groups.ts'
 import { type FieldFacts, numbersIn, required } from './leaves.ts'
 import { noBits, type Part, partLength } from './selections.ts'
+import type { Ranks } from './stored-field.ts'
 import { ranksOfNumbers, summing } from './sums.ts'
 import { jsonAt } from './values.ts'
 
@@ -18,7 +19,7 @@ export function accumulator(
   const ranks = (part: Part) => ranksIn(facts.column, part, room)
   switch (name) {
     case 'count':
-      return countingValues(ranks, facts.column.distinct, size)
+      return countingValues(ranks, 0, facts.column.distinct, size)
     case 'count_distinct':
       return countingDistinct(ranks, facts.column.distinct, size)
     case 'min':
@@ -49,14 +50,18 @@ export function countingRecords(size: number): Accumulator & { readonly counts: 
   }
 }
 
-function countingValues(ranksOf: RanksIn, distinct: number, size: number): Accumulator {
+/** Counts the values with ranks from `from` to below `end`. */
+function countingValues(ranksOf: RanksIn, from: number, end: number, size: number) {
   const counts = new Uint32Array(size)
   return {
-    take: (part, ids) => {
+    counts,
+    take: (part: Part, ids: Ranks) => {
       const ranks = ranksOf(part)
-      for (let at = 0; at < part.length; at++)
-        if ((ranks[at] as number) < distinct)
-          counts[ids[at] as number] = (counts[ids[at] as number] as number) + 1
+      for (let at = 0; at < part.length; at++) {
+        const rank = ranks[at] as number
+        if (rank < from || rank >= end) continue
+        counts[ids[at] as number] = (counts[ids[at] as number] as number) + 1
+      }
     },
     result: () => countResult(counts),
   }
@@ -141,16 +146,9 @@ function ranksByGroup(
 function percentile(part: string, facts: FieldFacts, ranksOf: RanksIn, size: number): Accumulator {
   const values = required(facts)
   const { from, end } = numbersIn(facts)
-  const counts = new Uint32Array(size)
+  const { counts, take } = countingValues(ranksOf, from, end, size)
   return {
-    take: ({ length, ...rest }, ids) => {
-      const ranks = ranksOf({ length, ...rest })
-      for (let at = 0; at < length; at++) {
-        const rank = ranks[at] as number
-        if (rank < from || rank >= end) continue
-        counts[ids[at] as number] = (counts[ids[at] as number] as number) + 1
-      }
-    },
+    take,
     result: again => {
       const { sorted, ends } = ranksByGroup(counts, ranksOf, from, end, again)
       const known = new Map<number, string>()

@@ -1,6 +1,6 @@
 import { parseWritten } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
-import { keyValues, sortKeys } from '../../model/record-changes.ts'
+import { compareKeys, keyValues, sortKeys } from '../../model/record-changes.ts'
 import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import { type Changed, type LoadedChange, lastChanges } from './changed-entities.ts'
@@ -116,37 +116,23 @@ function editsIn(
     written: written.map(({ change }) => change),
     slots: written.map(({ at }) => slotsOf(base) + at),
   }
-  if (
-    base.source.count + made.written.length - sorted.filter(({ place }) => place.isThere).length !==
-    countOf(base, changes)
-  )
+  const count = changes.reduce((sum, { added }) => sum + added, 0)
+  if (written.length - sorted.filter(({ place }) => place.isThere).length !== count)
     throw new Error(`the changes of ${base.name} don't belong to its version`)
   return made
 }
 
-const countOf = ({ source }: RecordEntity, changes: Changed['changes']): number =>
-  changes.reduce((count, { added }) => count + added, source.count)
-
 /** A search for a record by the sort keys of its key, as JSON. */
 function keySearch(base: RecordEntity, slots: Uint32Array | null) {
-  const orders = [base.key]
-    .flat()
-    .map(name => orderOf(base.fields.find(field => field.name === name) ?? { type: 'text' }))
-  const compareKeys = (one: readonly string[], other: readonly string[]): number => {
-    for (const [at, { compare }] of orders.entries()) {
-      const compared = compare(one[at] as string, other[at] as string)
-      if (compared !== 0) return compared
-    }
-    return 0
-  }
+  const compare = compareKeys(base)
   return {
     length: base.source.count,
     slot: (n: number) => (slots ? (slots[n] as number) : n),
     compare: (json: string, key: string) =>
-      compareKeys(
+      compare(
         sortKeys(base, keyValues(base, parseWritten(json) as Readonly<Record<string, unknown>>)),
         JSON.parse(key) as string[],
       ),
-    compareKeys,
+    compareKeys: compare,
   }
 }

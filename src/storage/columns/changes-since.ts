@@ -6,6 +6,7 @@ import type { EntityState } from '../../model/snapshots.ts'
 import type { Entities, RecordEntity } from '../entities.ts'
 import { type ChangeBatch, type FollowedChange, type FollowedRow, StateGone } from '../single-records.ts'
 import { baseEntity, changesOf, lineOf, stateOf } from './changed-entities.ts'
+import { findPlace } from './look-up.ts'
 import { type Difference, differenceOf } from './version-difference.ts'
 
 /** Maximum number of changes in a batch, and of bytes of their records before the last one. */
@@ -80,13 +81,8 @@ export function createChangesSince(parts: Parts): Entities['changesSince'] {
 
 /** Returns the first changes with greater numbers. */
 function recentAfter(changes: readonly RecordChange[], seq: number): readonly RecordChange[] {
-  let [low, high] = [0, changes.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((changes[middle]?.seq ?? 0) <= seq) low = middle + 1
-    else high = middle
-  }
-  return changes.slice(low, low + maxBatch)
+  const { at } = findPlace(changes.length, n => ((changes[n]?.seq ?? 0) <= seq ? -1 : 1))
+  return changes.slice(at, at + maxBatch)
 }
 
 /** Returns the first rows, as many as make a batch, none with a number beyond the end. */

@@ -188,9 +188,13 @@ export class Edited {
   }
 }
 
-/** @returns the index of the last number up to `most`; -1: none @param numbers ascending */
-export function lastUpTo(numbers: Uint32Array, most: number): number {
-  let [low, high] = [0, numbers.length]
+/**
+ * @param numbers ascending
+ * @param from place before which all numbers are up to `most`
+ * @returns the place of the last number up to `most`; -1: none
+ */
+export function lastUpTo(numbers: ArrayLike<number>, most: number, from = 0): number {
+  let [low, high] = [from, numbers.length]
   while (low < high) {
     const middle = (low + high) >>> 1
     if ((numbers[middle] as number) <= most) low = middle + 1

@@ -1,3 +1,4 @@
+import { lastUpTo } from './edited.ts'
 import type { Numbers } from './stored-field.ts'
 
 /**
@@ -74,17 +75,8 @@ export function sizeOf(set: RankSet, starts: Numbers): number {
   return size
 }
 
-/** True if the set has the rank; a binary search. */
-export function hasRank(set: RankSet, rank: number): boolean {
-  let low = 0
-  let high = set.length >>> 1
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((set[2 * middle + 1] as number) <= rank) low = middle + 1
-    else high = middle
-  }
-  return low < set.length >>> 1 && (set[2 * low] as number) <= rank
-}
+/** True if the set has the rank, which is then at or after the beginning of a range, and before its end. */
+export const hasRank = (set: RankSet, rank: number): boolean => (lastUpTo(set, rank) & 1) === 0
 
 /** For each rank, 1 if the set has it. @param length one more than the highest rank */
 export function tableOf(set: RankSet, length: number): Uint8Array {

@@ -10,7 +10,8 @@ export function countRanks<T extends Uint32Array>(ranks: Uint32Array, starts: T)
   return summedUp(starts)
 }
 
-function summedUp<T extends Uint32Array>(starts: T): T {
+/** Replaces each number by the sum of all up to it. */
+export function summedUp<T extends Uint32Array>(starts: T): T {
   for (let rank = 1; rank < starts.length; rank++)
     starts[rank] = (starts[rank] as number) + (starts[rank - 1] as number)
   return starts

@@ -1,4 +1,5 @@
 import { sharedNumbers } from '../../lib/memory.ts'
+import { lastUpTo } from './edited.ts'
 
 /** A set of records: a list of their numbers, ascending, or a bit for each record. */
 export type Selection =
@@ -171,14 +172,7 @@ export function numbersBetween(packed: PackedSelection, from: number, end: numbe
   if (selection.kind === 'list') return selection.numbers.subarray(from, end)
   const { words } = selection
   const before = packed.subarray(headLength + words.length)
-  let low = 0
-  let high = before.length
-  // Finds the last block that begins at or before `from`.
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if ((before[middle] as number) <= from) low = middle
-    else high = middle
-  }
+  const low = Math.max(0, lastUpTo(before, from))
   const numbers = new Uint32Array(Math.max(0, Math.min(end, packedSize(packed)) - from))
   let place = before[low] as number
   for (let at = low * blockLength, size = 0; size < numbers.length; at++) {

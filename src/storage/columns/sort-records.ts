@@ -1,4 +1,5 @@
 import { release, sharedNumbers } from '../../lib/memory.ts'
+import { summedUp } from './ranks-in-order.ts'
 import type { Ranks } from './stored-field.ts'
 
 /**
@@ -87,8 +88,7 @@ function countingSort(from: Uint32Array, to: Uint32Array, { ranks, descending }:
     const next = base + sign * (ranks[isAll ? at : (from[at] as number)] as number) + 1
     starts[next] = (starts[next] as number) + 1
   }
-  for (let rank = 1; rank < starts.length; rank++)
-    starts[rank] = (starts[rank] as number) + (starts[rank - 1] as number)
+  summedUp(starts)
   for (let at = 0; at < count; at++) {
     const n = from[at] as number
     const rank = base + sign * (ranks[n] as number)

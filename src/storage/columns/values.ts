@@ -6,6 +6,7 @@ import type { FieldType } from '../../model/entities.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { lastUpTo } from './edited.ts'
 import { unpackRecords } from './loaded-records.ts'
+import { summedUp } from './ranks-in-order.ts'
 import { isRevised, type RevisedField } from './revised-field.ts'
 import { RevisedValues } from './revised-values.ts'
 import type { StoredField } from './stored-field.ts'
@@ -108,7 +109,7 @@ export function arrangeValues(parts: readonly MemoryValues[], places: Uint32Arra
   for (const { length, starts } of parts)
     for (let n = 0; n < length; n++)
       lengths[(places[at++] as number) + 1] = (starts[n + 1] as number) - (starts[n] as number)
-  for (let n = 1; n < lengths.length; n++) lengths[n] = (lengths[n] as number) + (lengths[n - 1] as number)
+  summedUp(lengths)
   const size = lengths.at(-1) as number
   const packed = sharedBytes(lengths.byteLength + size)
   packed.set(new Uint8Array(lengths.buffer))

@@ -1,7 +1,7 @@
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
 import { mayGoOn } from '../runtime/limits.ts'
-import { merged } from './edited.ts'
+import { lastUpTo, merged } from './edited.ts'
 import { findPlace } from './look-up.ts'
 import { openChanges, type RevisedField } from './revised-field.ts'
 import { countBits, listBits, noBits, setBits } from './selections.ts'
@@ -191,7 +191,7 @@ function common(few: Uint32Array, many: Uint32Array): Uint32Array {
   let at = 0
   for (let n = 0; n < few.length; n++) {
     const number = few[n] as number
-    at = isShort ? firstFrom(many, number, at) : walked(many, number, at)
+    at = isShort ? lastUpTo(many, number - 1, at) + 1 : walked(many, number, at)
     if (many[at] === number) found[size++] = number
   }
   return found.subarray(0, size)
@@ -201,14 +201,4 @@ function walked(numbers: Uint32Array, wanted: number, from: number): number {
   let at = from
   while (at < numbers.length && (numbers[at] as number) < wanted) at++
   return at
-}
-
-function firstFrom(numbers: Uint32Array, wanted: number, from: number): number {
-  let [low, high] = [from, numbers.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((numbers[middle] as number) < wanted) low = middle + 1
-    else high = middle
-  }
-  return low
 }

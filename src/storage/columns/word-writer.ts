@@ -5,6 +5,7 @@ import { readAt, writeAt } from '../../lib/files-at.ts'
 import { sharedNumbers } from '../../lib/memory.ts'
 import { spacedWords } from '../../lib/words.ts'
 import { KnownPieces } from './known-pieces.ts'
+import { countRanks, summedUp } from './ranks-in-order.ts'
 import { temporaryName, writeIndex } from './word-file.ts'
 import { type PackedWords, packedHeader, unpackWords } from './word-index.ts'
 
@@ -116,13 +117,7 @@ export class WordIndexBuilder {
 
   #endRun(): void {
     const words = this.#words.subarray(0, this.#length)
-    const starts = new Uint32Array(this.#met.size + 1)
-    for (let at = 0; at < words.length; at++) {
-      const next = (words[at] as number) + 1
-      starts[next] = (starts[next] as number) + 1
-    }
-    for (let word = 1; word < starts.length; word++)
-      starts[word] = (starts[word] as number) + (starts[word - 1] as number)
+    const starts = countRanks(words, new Uint32Array(this.#met.size + 1))
     const next = starts.slice()
     const sorted = new Uint32Array(words.length)
     for (let at = 0; at < words.length; at++) {
@@ -150,8 +145,7 @@ export class WordIndexBuilder {
     const starts = new Uint32Array(met.length + 1)
     const runs = this.#runs.splice(0)
     for (let run = runs.shift(); run; run = runs.shift()) this.#arrange(run, numbers, starts)
-    for (let place = 1; place < starts.length; place++)
-      starts[place] = (starts[place] as number) + (starts[place - 1] as number)
+    summedUp(starts)
     return {
       words: Array.from(numbers, number => met[number] as string),
       starts,
