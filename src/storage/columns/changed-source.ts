@@ -1,9 +1,8 @@
 import { type Client, nobody } from '../../lib/fair-queue.ts'
-import { parseWritten } from '../../lib/json.ts'
 import { shareNumbers } from '../../lib/memory.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
-import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
+import type { Stop } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { createPlaces, type Edits } from './change-edits.ts'
 import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
@@ -12,10 +11,17 @@ import { Facts } from './facts.ts'
 import type { ChangedFacts } from './fields-at-hand.ts'
 import type { Turn } from './kept-facts.ts'
 import type { LoadedRecords } from './loaded-records.ts'
+import type { Way } from './readable-records.ts'
 import type { RevisedSlots } from './record-slots.ts'
-import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
+import {
+  type OpenRecords,
+  type RecordNumbers,
+  type RecordSource,
+  type RecordWork,
+  slotsOf,
+} from './record-source.ts'
 import type { PackedChanges } from './revised-field.ts'
-import { findKeysTogether, searchIn } from './search.ts'
+import { findKeysTogether, searchBy, searchIn } from './search.ts'
 
 /** A source of entities with changes, too, and the facts about all of them. */
 export interface ChangedSource extends RecordSource {
@@ -38,40 +44,8 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
   }
   const readerOf = (base: RecordEntity) => (slots: Uint32Array) => read(base, slots)
 
-  async function editsOf(turn: Turn, changed: Changed): Promise<Edits> {
-    return places.editsOf(changed, await facts.baseSlots(turn, changed.base), readerOf(changed.base))
-  }
-
-  const derived: ChangedFacts = {
-    slotChanges: async (turn, changed) => {
-      const { edits, slots } = await editsOf(turn, changed)
-      return packParts([packEdits(changed.base.source.count, edits), Uint32Array.from(slots)])
-    },
-    fieldChanges: async (turn, changed, field, stored) =>
-      derived.revisedChanges(turn, changed.base, await editsOf(turn, changed), field, stored),
-    revisedChanges: async (turn, base, { edits, written }, field, stored) => {
-      const { name, type, collation } = base.fields[field] as RecordEntity['fields'][number]
-      const values = await places.valuesOf(base, field, written, keys =>
-        turn.work.call('placesInFile', stored, { type, collation }, keys),
-      )
-      const revision = {
-        ...{ base: stored, name, type, edits, values },
-        written: written.map(({ json }) => json ?? ''),
-      }
-      const made = await turn.work.call('reviseField', { ...revision, read: new Map() })
-      if (made instanceof Uint32Array) return made
-      const slots = await facts.baseSlots(turn, base)
-      const sorted = made
-        .map(n => ({ n, slot: slots ? (slots[n] as number) : n }))
-        .sort((one, other) => one.slot - other.slot)
-      const records = await read(
-        base,
-        Uint32Array.from(sorted, ({ slot }) => slot),
-      )
-      const known = new Map(sorted.map(({ n }, at) => [n, records[at] as string]))
-      return (await turn.work.call('reviseField', { ...revision, read: known })) as PackedChanges
-    },
-  }
+  const editsOf = async (turn: Turn, changed: Changed): Promise<Edits> =>
+    places.editsOf(changed, await facts.baseSlots(turn, changed.base), readerOf(changed.base))
 
   /** Derives a column in memory, where the base has no file of the field. */
   async function columnOf(turn: Turn, changed: Changed, field: number) {
@@ -79,8 +53,9 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
     const { edits, written } = await editsOf(turn, changed)
     const column = await facts.kept(turn, base, `column ${field}`, () => turn.work.column(base, field))
     const first = await facts.kept(turn, base, `first ${field}`, () => facts.firstSlots(turn, base, column))
+    const search = searchBy(base, field, first.length, rank => first[rank] as number)
     const values = await places.valuesOf(base, field, written, keys =>
-      findKeysTogether(valueSearch(base, field, first), keys, readerOf(base)),
+      findKeysTogether(search, keys, readerOf(base)),
     )
     return turn.work.call('revisedColumn', column, base.source.count, edits, values)
   }
@@ -95,19 +70,11 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
         if (!changesOf(entity)) return work.slots(entity)
         return work.call('allSlots', (await facts.slots(turn, entity)) as RevisedSlots)
       },
-      values: async (entity, slots, field, stop) => {
+      values: (entity, slots, field, stop) => {
         const changed = changesOf(entity)
-        if (!changed) return work.values(entity, slots, field, stop)
-        const { base } = changed
-        const end = slots.findIndex(slot => slot >= slotsOf(base))
-        const before = end < 0 ? slots : slots.slice(0, end)
-        const of = changedSlots(changed)
-        const after = end < 0 ? [] : Array.from(slots.subarray(end), slot => of[slot - slotsOf(base)] ?? '{}')
-        const read = await work.values(base, shareNumbers(before), field, stop)
-        return {
-          parts: [...read.parts, await work.call('extract', after, after.length, field, stop)],
-          lengths: [...read.lengths, after.length],
-        }
+        return changed
+          ? mixedValues(work, changed, slots, field, stop)
+          : work.values(entity, slots, field, stop)
       },
       search: (entity, field, keys, among) => {
         if (!changesOf(entity)) return work.search(entity, field, keys, among)
@@ -123,11 +90,11 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
 
   const inTurn: RecordSource['inTurn'] = (client, work) =>
     source.inTurn(client, own => work(workOf(own, client)))
-  const facts = new Facts(
+  const facts: Facts = new Facts(
     cache,
     source.fieldFiles,
     work => void inTurn(nobody, work).catch(() => {}),
-    derived,
+    changedFacts({ places, editsOf, readerOf, baseSlots: (turn, base) => facts.baseSlots(turn, base) }),
   )
 
   return {
@@ -139,39 +106,99 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
       changesOf(entity)
         ? recordsOf(entity, listed(numbers)).then(records => joinPieces(records, separator))
         : source.readShort(entity, numbers, separator),
-    open: async (entity, client) => {
-      const changed = changesOf(entity)
-      if (!changed) return source.open(entity, client)
-      const open = await source.open(changed.base, client)
-      return {
-        piece: async (numbers, format, fields, columns) => {
-          const slots = listed(numbers)
-          if (slots.every(slot => slot < slotsOf(changed.base)))
-            return open.piece(slots, format, fields, columns)
-          const records = await mixed(entity, slots, async (_, some) =>
-            split(await open.piece(some, 'ndjson', fields, null)),
-          )
-          return columns === null && format !== 'csv'
-            ? joinPieces(records, separators[format])
-            : source.inTurn(client, work => work.call('piece', records.join(), format, fields, columns))
-        },
-        close: open.close,
-      }
-    },
+    open: (entity, client) => openMixed(source, entity, client),
   }
 }
 
-/** A search among the values of a base. @param first for each rank, the slot of a record that has it */
-function valueSearch(base: RecordEntity, field: number, first: Uint32Array) {
-  const described = base.fields[field] as RecordEntity['fields'][number]
-  const order = orderOf(described)
-  return {
-    length: first.length,
-    slot: (rank: number) => first[rank] as number,
-    compare: (json: string, key: string) => {
-      const record = parseWritten(json) as Readonly<Record<string, unknown>>
-      return order.compare(order.key(record[described.name]), key)
+interface Changes {
+  readonly places: ReturnType<typeof createPlaces>
+  readonly editsOf: (turn: Turn, changed: Changed) => Promise<Edits>
+  readonly baseSlots: Facts['baseSlots']
+  /** Returns a function that reads records of a stored version. */
+  readonly readerOf: (base: RecordEntity) => (slots: Uint32Array) => Promise<readonly string[]>
+}
+
+/** Derives facts about versions with changes from those about their bases. */
+function changedFacts({ places, editsOf, baseSlots, readerOf }: Changes): ChangedFacts {
+  const derived: ChangedFacts = {
+    slotChanges: async (turn, changed) => {
+      const { edits, slots } = await editsOf(turn, changed)
+      return packParts([packEdits(changed.base.source.count, edits), Uint32Array.from(slots)])
     },
+    fieldChanges: async (turn, changed, field, stored) =>
+      derived.revisedChanges(turn, changed.base, await editsOf(turn, changed), field, stored),
+    revisedChanges: async (turn, base, { edits, written }, field, stored) => {
+      const { name, type, collation } = base.fields[field] as RecordEntity['fields'][number]
+      const values = await places.valuesOf(base, field, written, keys =>
+        turn.work.call('placesInFile', stored, { type, collation }, keys),
+      )
+      const revision = {
+        base: stored,
+        name,
+        type,
+        edits,
+        values,
+        written: written.map(({ json }) => json ?? ''),
+      }
+      const made = await turn.work.call('reviseField', { ...revision, read: new Map() })
+      if (made instanceof Uint32Array) return made
+      const known = await recordsAt(made, await baseSlots(turn, base), readerOf(base))
+      return (await turn.work.call('reviseField', { ...revision, read: known })) as PackedChanges
+    },
+  }
+  return derived
+}
+
+/** Reads records by their numbers, in the order of their slots. @param slots null: their numbers */
+async function recordsAt(
+  numbers: readonly number[],
+  slots: Uint32Array | null,
+  read: (slots: Uint32Array) => Promise<readonly string[]>,
+): Promise<ReadonlyMap<number, string>> {
+  const sorted = numbers
+    .map(n => ({ n, slot: slots ? (slots[n] as number) : n }))
+    .sort((one, other) => one.slot - other.slot)
+  const records = await read(Uint32Array.from(sorted, ({ slot }) => slot))
+  return new Map(sorted.map(({ n }, at) => [n, records[at] as string]))
+}
+
+/** Keeps a version readable, or the base of one with changes. */
+async function openMixed(source: RecordSource, entity: RecordEntity, client: Client): Promise<OpenRecords> {
+  const changed = changesOf(entity)
+  if (!changed) return source.open(entity, client)
+  const open = await source.open(changed.base, client)
+  return {
+    piece: async (numbers, format, fields, columns) => {
+      const slots = listed(numbers)
+      if (slots.every(slot => slot < slotsOf(changed.base))) return open.piece(slots, format, fields, columns)
+      const records = await mixed(entity, slots, async (_, some) =>
+        split(await open.piece(some, 'ndjson', fields, null)),
+      )
+      return columns === null && format !== 'csv'
+        ? joinPieces(records, separators[format])
+        : source.inTurn(client, work => work.call('piece', records.join(), format, fields, columns))
+    },
+    close: open.close,
+  }
+}
+
+/** Reads the values of records of a version with changes, see `RecordWork`. */
+async function mixedValues(
+  work: RecordWork,
+  changed: Changed,
+  slots: Uint32Array<SharedArrayBuffer>,
+  field: Way,
+  stop: Stop,
+): ReturnType<RecordWork['values']> {
+  const first = slotsOf(changed.base)
+  const end = slots.findIndex(slot => slot >= first)
+  const before = end < 0 ? slots : slots.slice(0, end)
+  const of = changedSlots(changed)
+  const after = end < 0 ? [] : Array.from(slots.subarray(end), slot => of[slot - first] ?? '{}')
+  const read = await work.values(changed.base, shareNumbers(before), field, stop)
+  return {
+    parts: [...read.parts, await work.call('extract', after, after.length, field, stop)],
+    lengths: [...read.lengths, after.length],
   }
 }
 

@@ -11,7 +11,7 @@ import type { Values } from './stored-values.ts'
 import { type GivenValues, openValues, typedValue, valueAt } from './values.ts'
 
 /** A column of values that are computed of another one's, or that a mask of `to_string` writes. */
-export type ComputedTask = {
+type ComputedTask = {
   readonly base: GivenColumn
   readonly count: number
   readonly values: GivenValues

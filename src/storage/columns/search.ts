@@ -13,20 +13,25 @@ interface Search {
   compare(json: string, key: string): number
 }
 
-export function searchIn({ source, fields }: RecordEntity, field: number, among: Among): Search {
-  const { column, postings, slots } = among
-  const { distinct, starts } = unpackColumn(column, source.count)
+/** @param slot returns that of a record that has the value of this rank */
+export function searchBy(
+  { fields }: RecordEntity,
+  field: number,
+  length: number,
+  slot: (rank: number) => number,
+): Search {
   const described = fields[field] as RecordEntity['fields'][number]
   const order = orderIn(described)
   const value = fieldReader({ name: described.name, path: [] })
-  return {
-    length: distinct,
-    slot: rank => {
-      const n = postings[starts[rank] as number] as number
-      return slots ? (slots[n] as number) : n
-    },
-    compare: (json, key) => order.compare(order.key(value(json)), key),
-  }
+  return { length, slot, compare: (json, key) => order.compare(order.key(value(json)), key) }
+}
+
+export function searchIn(entity: RecordEntity, field: number, { column, postings, slots }: Among): Search {
+  const { distinct, starts } = unpackColumn(column, entity.source.count)
+  return searchBy(entity, field, distinct, rank => {
+    const n = postings[starts[rank] as number] as number
+    return slots ? (slots[n] as number) : n
+  })
 }
 
 /** Runs one search after the other, where each record is quick to read. */

@@ -14,14 +14,13 @@ import {
   postingsOf,
   postingsOfFile,
 } from './columns.ts'
-import { type ComputedTask, computedColumn } from './computed-column.ts'
+import { computedColumn } from './computed-column.ts'
 import { storeField } from './field-writer.ts'
-import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
+import { groupRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
-import { type RelatedTask, relatedColumn } from './related-column.ts'
+import { relatedColumn } from './related-column.ts'
 import { placesInFile, reviseField } from './revise-field.ts'
-import type { RevisedField } from './revised-field.ts'
 import { revisedColumn } from './revised-ranks.ts'
 import { pieceOf } from './rows.ts'
 import {
@@ -47,7 +46,7 @@ import {
   type PackedValues,
   Packer,
 } from './values.ts'
-import { openStoredWords, type PackedWords, type StoredWords } from './word-index.ts'
+import { openStoredWords, type StoredWords } from './word-index.ts'
 import { writeWords } from './word-writer.ts'
 
 /** A field to sort some records by. */
@@ -102,8 +101,7 @@ export const recordWork = closingFiles({
     return first
   },
 
-  extract: (records: Iterable<string>, length: number, field: Way, stop: Stop): PackedValues =>
-    limited(stop, () => packValues(records, length, field)),
+  extract: stoppable(packValues),
 
   /** Sorts slots, because ascending ones are read fastest, and returns the place that each had. */
   ascending(slots: Uint32Array, slotCount: number) {
@@ -128,16 +126,13 @@ export const recordWork = closingFiles({
       places,
     ),
 
-  computed: (task: ComputedTask, stop: Stop) => limited(stop, () => computedColumn(task)),
-
-  related: (task: RelatedTask, stop: Stop) => limited(stop, () => relatedColumn(task)),
-
-  groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task)),
+  computed: stoppable(computedColumn),
+  related: stoppable(relatedColumn),
+  groups: stoppable(groupRows),
 
   piece: pieceOf,
 
-  derive: (base: GivenColumn, count: number, texts: PackedValues, type: FieldType, stop: Stop) =>
-    limited(stop, () => derive(base, count, texts, type)),
+  derive: stoppable(derive),
 
   loadedValues: (records: ReadableRecords, slots: Uint32Array, field: Way, stop: Stop): PackedValues =>
     recordWork.extract(each(slots, recordsIn(records)), slots.length, field, stop),
@@ -162,14 +157,14 @@ export const recordWork = closingFiles({
     storeField(path, type, opened, count, openValues(values, opened.distinct))
   },
 
-  filter: (task: FilterTask, stop: Stop): PackedSelection =>
-    limited(stop, () => packSelection(select(prepare(task), task.count))),
+  filter: stoppable((task: FilterTask) => packSelection(select(prepare(task), task.count))),
 
-  indexWords: (values: GivenValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
-    limited(stop, () => indexWords(openValues(values, distinct), type)),
+  indexWords: stoppable((values: GivenValues, distinct: number, type: FieldType) =>
+    indexWords(openValues(values, distinct), type),
+  ),
 
   /** Indexes the written values of a changed version. */
-  indexWritten: (field: RevisedField, type: FieldType): PackedWords => indexWritten(field, type),
+  indexWritten,
 
   /** Writes the words of a field to a file. @returns null if that fails, such as on a full disk */
   storeWords(path: string, field: StoredField, type: FieldType, stop: Stop): StoredWords | null {
@@ -184,10 +179,9 @@ export const recordWork = closingFiles({
     return openStoredWords(path) ?? null
   },
 
-  relevance: (task: SearchTask, stop: Stop): PackedColumn => limited(stop, () => relevanceColumn(task)),
+  relevance: stoppable(relevanceColumn),
 
-  searchTexts: (task: SearchTask, stop: Stop): PackedSelection =>
-    limited(stop, () => packSelection(searchTexts(task))),
+  searchTexts: stoppable((task: SearchTask) => packSelection(searchTexts(task))),
 
   /** Lists the slots of a selection. @param order of the list; the key decides last */
   list(
@@ -220,12 +214,18 @@ export const recordWork = closingFiles({
     return packSelection({ kind: 'list', numbers: some })
   },
 
-  columnsOf: (rows: string, types: readonly FieldType[], stop: Stop) =>
-    limited(stop, () => columnsOfRows(rows, types)),
+  columnsOf: stoppable(columnsOfRows),
 
-  translate: (inner: TranslatedSide, outer: TranslatedSide, stop: Stop) =>
-    limited(stop, () => translate(openSide(inner), openSide(outer))),
+  translate: stoppable((inner: TranslatedSide, outer: TranslatedSide) =>
+    translate(openSide(inner), openSide(outer)),
+  ),
 })
+
+/** Adds to the arguments of a function the flag that stops it. */
+function stoppable<A extends readonly unknown[], R>(work: (...args: A) => R) {
+  return (...args: [...A, Stop]): R =>
+    limited(args.at(-1) as Stop, () => work(...(args.slice(0, -1) as unknown as A)))
+}
 
 /** Makes functions close the files of fields that they have opened. */
 function closingFiles<T extends object>(handlers: T): T {
