@@ -52,7 +52,7 @@ export function completerOf(
     const missing = standard.filter(({ name }) => !Object.hasOwn(record, name))
     if (missing.length === 0) return record
     const complete = { ...record }
-    for (const { name, default: value } of missing) setOwn(complete, name, value)
+    for (const { name, default: value } of missing) setMember(complete, name, value)
     return complete
   }
 }
@@ -86,6 +86,10 @@ export function checkerOf(
   }
 }
 
-/** Sets a member, also one that is called `__proto__`. */
-const setOwn = (record: Readonly<Record<string, unknown>>, name: string, value: unknown) =>
-  Object.defineProperty(record, name, { value, writable: true, enumerable: true, configurable: true })
+/**
+ * Adds or replaces a member, whatever it is called: assigning `__proto__` would change what the object
+ * inherits.
+ */
+export function setMember(object: object, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+}

@@ -1,13 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { requireType } from '../../http/json-body.ts'
 import { Problem } from '../../http/problems.ts'
+import { setMember } from '../../import/constraints.ts'
 import { isObject, type Members, parseWritten } from '../../lib/json.ts'
 import type { Changes } from '../../model/audit-events.ts'
 import { keyValues, recordKey } from '../../model/record-changes.ts'
 import type { RecordEntity, RecordWrite } from '../../storage/entities.ts'
 import { keyPlan, keyTextOf, notFound, objectOf, valuesOfKey } from '../keys.ts'
 import { checkedJson, completed, readJson } from './check-record.ts'
-import { isWrittenSo, patched, setMember } from './json-patch.ts'
+import { isWrittenSo, patched } from './json-patch.ts'
 import type { StepWrite } from './other-records.ts'
 
 /** Changes of records: as a request asks for them, the records that they result in, and their events. */

@@ -1,5 +1,6 @@
 import { type Operation, readOperation } from '../../http/json-patch.ts'
 import { Problem } from '../../http/problems.ts'
+import { setMember } from '../../import/constraints.ts'
 import { exactText, isObject, type Members, parseWritten } from '../../lib/json.ts'
 import { type PointerBounds, pointer } from '../../lib/json-pointer.ts'
 import { numberText } from '../../lib/json-text.ts'
@@ -160,12 +161,4 @@ function isSame(
     names.length === Object.keys(other).length &&
     names.every(name => Object.hasOwn(other, name) && isSame(one[name], other[name], isSameNumber))
   )
-}
-
-/**
- * Adds or replaces a member, whatever it is called: assigning `__proto__` would change what the object
- * inherits.
- */
-export function setMember(object: object, name: string, value: unknown): void {
-  Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
 }
