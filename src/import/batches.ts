@@ -1,7 +1,7 @@
 import { readAt } from '../lib/files-at.ts'
 import type { FieldType } from '../model/entities.ts'
 import type { Note } from './notes.ts'
-import type { Styles } from './number-styles.ts'
+import type { Styles } from './number-forms.ts'
 
 /**
  * A batch of records in a spool: their JSON, the lines on which they begin, and a *run* for each field. A run

@@ -7,7 +7,7 @@ import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type Change, keysOf } from './changes.ts'
 import { checkerOf, completerOf, constraintsOf } from './constraints.ts'
 import type { Faults } from './faults.ts'
-import { maxFields, unlikeNames } from './field-list.ts'
+import { maxFields, tooManyFields, unlikeNames } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 
 /**
@@ -123,11 +123,7 @@ export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'writt
       if (known.has(name)) continue
       requireUnlike(name, line)
       added.add(name)
-      if (known.size + added.size > maxFields)
-        throw new ImportError(
-          `more than ${maxFields} different fields; put those that vary into one field, as an object`,
-          { line },
-        )
+      if (known.size + added.size > maxFields) throw tooManyFields(line)
     }
   return [...entity.fields, ...[...added].map(name => ({ name, type: 'text', nullable: true }) as const)]
 }

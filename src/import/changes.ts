@@ -3,13 +3,13 @@ import type { Field } from '../model/entities.ts'
 import { compareKeys } from '../model/record-changes.ts'
 import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
-import { adviceFor } from './advice.ts'
 import { missingKey } from './check-key.ts'
 import { openTable } from './csv.ts'
 import { asImportError, type Faults } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
-import { type Notes, rowNumber } from './notes.ts'
+import { adviceFor } from './local-forms.ts'
+import { completeTime, type Notes, rowNumber } from './notes.ts'
 import { FileChanged } from './open-file.ts'
 import type { ReadingOptions } from './reading-options.ts'
 import { shapeOfRecords } from './shapes.ts'
@@ -21,8 +21,7 @@ import {
   unlessChanged,
   WrappedRecords,
 } from './source.ts'
-import { completeTime } from './times.ts'
-import { fits, kindOf } from './types.ts'
+import { fieldValue, fits, kindOf } from './types.ts'
 
 /** A record to insert, to replace or to delete, with the sort keys of its key. */
 export interface Change extends ReadRecord {
@@ -194,10 +193,6 @@ function hasTypes(
   }
   return isRight
 }
-
-/** @returns the value of a field; null if it is missing, whatever its name is */
-export const fieldValue = (record: Readonly<Record<string, unknown>>, name: string): unknown =>
-  Object.hasOwn(record, name) ? record[name] : null
 
 /** Returns a function that gives the sort keys of a record's key. */
 export function keysOf({ fields, key }: RecordEntity) {

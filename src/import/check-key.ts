@@ -3,12 +3,13 @@ import { parseWritten } from '../lib/json.ts'
 import { haveOtherDigits } from '../lib/json-text.ts'
 import { release } from '../lib/memory.ts'
 import type { Field } from '../model/entities.ts'
+import { lastUpTo } from '../storage/columns/edited.ts'
 import { sortRecords } from '../storage/columns/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
 import { type Faults, faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
 import { rowNumber } from './notes.ts'
-import { batchOf, recordsIn } from './ordered-records.ts'
+import { recordsIn } from './ordered-records.ts'
 
 /** A field of the key, with its ranks. */
 export interface KeyField {
@@ -222,7 +223,7 @@ type Placed = Batch & { readonly start: number }
 export function recordsOf(batches: readonly Placed[]): Records {
   const starts = batches.map(({ start }) => start)
   const find = (at: number) => {
-    const batch = batches[batchOf(starts, at)] as Placed
+    const batch = batches[lastUpTo(starts, at)] as Placed
     return { batch, n: at - batch.start }
   }
   return {

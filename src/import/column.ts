@@ -1,11 +1,10 @@
 import { comparable, exactText } from '../lib/json.ts'
 import { binaryText, markedNumber, markedText, oddKey, textForm } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
-import { adviceFor } from './advice.ts'
 import { noCode, runKinds, runNumbers } from './batches.ts'
 import { ImportError, shown } from './import-error.ts'
-import { NumberForms } from './number-forms.ts'
-import { allStyles, type Styles, stylesOf } from './number-styles.ts'
+import { adviceFor } from './local-forms.ts'
+import { allStyles, NumberForms, type Styles, stylesOf } from './number-forms.ts'
 import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
 import type { Appender } from './spool.ts'
 import { fits, isTextList, isUniformDateTime, kindOf } from './types.ts'
@@ -213,13 +212,18 @@ class Met<T> {
 function writeNumbers(spool: Appender, { values, codes }: Met<number>, places: Uint16Array) {
   // Adding 0 turns -0 into 0, which is the same number.
   const sorted = Float64Array.from(values, value => value + 0).sort()
+  const distinct = distinctIn(sorted)
+  for (let at = 0; at < values.length; at++)
+    places[codes[at] as number] = placeOf(distinct, values[at] as number, 0)
+  return { kind: runKinds.numbers, size: distinct.length, lengths: 0, values: spool.append(distinct) }
+}
+
+/** Leaves out numbers that repeat the one before. @param sorted is written over */
+export function distinctIn(sorted: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
   let size = 0
   for (let at = 0; at < sorted.length; at++)
     if (at === 0 || sorted[at] !== sorted[size - 1]) sorted[size++] = sorted[at] as number
-  const distinct = sorted.subarray(0, size)
-  for (let at = 0; at < values.length; at++)
-    places[codes[at] as number] = placeOf(distinct, values[at] as number, 0)
-  return { kind: runKinds.numbers, size, lengths: 0, values: spool.append(distinct) }
+  return sorted.subarray(0, size)
 }
 
 /**

@@ -1,5 +1,13 @@
-import { closedEarly, mayBeText, quotingFault, unevenRow } from './csv-faults.ts'
-import { isLong, lineBreaksIn, type Reading, type Row } from './csv-text.ts'
+import {
+  closedEarly,
+  isLong,
+  lineBreaksIn,
+  mayBeText,
+  quotingFault,
+  type Reading,
+  type Row,
+  unevenRow,
+} from './csv-text.ts'
 import { ImportError } from './import-error.ts'
 import { maxLineBytes, NotUtf8, utf8Text } from './utf8.ts'
 

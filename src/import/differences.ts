@@ -4,8 +4,9 @@ import type { Entity, Field } from '../model/entities.ts'
 import { compareKeys, haveSameOrder } from '../model/record-changes.ts'
 import type { Entities, OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type ChangePlan, type Counts, fieldsOf } from './change-plan.ts'
-import { type Change, fieldValue, keysOf } from './changes.ts'
+import { type Change, keysOf } from './changes.ts'
 import type { Staged } from './staging.ts'
+import { fieldValue } from './types.ts'
 
 /** Changes by an import: numbers of records, and fields, with the first of each. */
 export interface Differences {

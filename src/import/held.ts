@@ -21,6 +21,7 @@ import {
   valuesPlan,
 } from './references.ts'
 import type { Staged } from './staging.ts'
+import { fieldValue } from './types.ts'
 
 /** Files against the declared constraints of their entity (docs/decisions/0076). */
 
@@ -238,15 +239,13 @@ async function requireFitting(
 ): Promise<readonly Reliance[]> {
   const faults = new Faults()
   const relies: Reliance[] = []
-  const fieldIn = (record: Readonly<Record<string, unknown>>, name: string) =>
-    Object.hasOwn(record, name) ? (record[name] ?? null) : null
   const nameOf = (record: Readonly<Record<string, unknown>>) => recordKey(entity, keyValues(entity, record))
   const written = new Set(changes.map(({ record }) => nameOf(record)))
   for (const field of uniqueFields(entity)) {
     const name = keyOf(field)
     const seen = new Map<string, Change>()
     for (const change of changes.toSorted((one, other) => one.line - other.line)) {
-      const value = fieldIn(change.record, field.name)
+      const value = fieldValue(change.record, field.name)
       if (value === null) continue
       const before = seen.get(name(value))
       if (before) faults.add(again(field.name, value, change.line, `line ${before.line}`))
@@ -273,7 +272,7 @@ async function requireFitting(
     const own = to.name === entity.name ? new Set(changes.map(one => one.key[0])) : undefined
     const firsts = new Map<string, First>()
     for (const { record, line } of changes) {
-      const value = fieldIn(record, field.name)
+      const value = fieldValue(record, field.name)
       if (value === null || own?.has(name(value))) continue
       const before = firsts.get(name(value))
       if (!before || before.line > line) firsts.set(name(value), { value, line })

@@ -1,4 +1,7 @@
 import { numberWritten } from '../lib/json.ts'
+import { isJsonNumber } from '../lib/json-numbers.ts'
+import { instantForms } from '../lib/read-instant.ts'
+import type { FieldType } from '../model/entities.ts'
 
 /** Numbers and dates in the form that many countries use. They are read in this form only on request. */
 
@@ -74,4 +77,18 @@ export function fromDayFirst(text: string): string {
   // Day 0 of the next month is the last day of this one.
   const last = new Date(Date.UTC(2000 + (Number(year) % 400), Number(month), 0)).getUTCDate()
   return Number(day) > last ? text : `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+}
+
+/** Says what would make a value one of the type, in the imperative. */
+export function adviceFor(value: unknown, type: FieldType): string {
+  if (type === 'date-time') return `write ${instantForms}`
+  if ((type !== 'number' && type !== 'integer') || typeof value !== 'string' || isJsonNumber(value))
+    return 'correct the value'
+  const { comma, point, isPlain } = localNumber(value)
+  const way = (name: string) => (isPlain ? `--${name}` : `"read": "${name}" for the field in a recipe`)
+  const ways = [
+    ...(comma === undefined || comma === point ? [] : [`${way('decimal-comma')} to read ${comma}`]),
+    ...(point === undefined ? [] : [`${way('decimal-point')} to read ${point}`]),
+  ]
+  return ways.length === 0 ? 'correct the value' : `use ${ways.join(', or ')}`
 }

@@ -1,7 +1,8 @@
 import { readAt, writeAt } from '../lib/files-at.ts'
 import { release } from '../lib/memory.ts'
+import { findPlace } from '../storage/columns/look-up.ts'
 import { type Run, runKinds } from './batches.ts'
-import { placeOf } from './column.ts'
+import { distinctIn, placeOf } from './column.ts'
 import { behindAll, RunCursor } from './run-cursor.ts'
 
 /** Takes the distinct values of a field, in order. */
@@ -139,10 +140,7 @@ function mergeNumbers(runs: readonly Run[], ranks: RunRanks, taker: Taker | unde
       at += part.length
     }
     all.sort()
-    let distinct = 0
-    for (let n = 0; n < all.length; n++)
-      if (n === 0 || all[n] !== all[distinct - 1]) all[distinct++] = all[n] as number
-    const sorted = all.subarray(0, distinct)
+    const sorted = distinctIn(all)
     for (const [run, part] of parts.entries()) {
       let rank = 0
       for (let n = 0; n < part.length; n++) {
@@ -150,7 +148,7 @@ function mergeNumbers(runs: readonly Run[], ranks: RunRanks, taker: Taker | unde
         ranks.add(run, ranks.distinct + rank)
       }
     }
-    ranks.distinct += distinct
+    ranks.distinct += sorted.length
     taker?.numbers(sorted)
     for (const array of [all, ...parts]) release(array)
     starts = end
@@ -179,15 +177,8 @@ function boundsOf(runs: readonly Run[]): readonly number[] {
 }
 
 /** Returns how many of the numbers, which are in order, are less than the bound. */
-function numberBelow(numbers: Float64Array, bound: number): number {
-  let [low, high] = [0, numbers.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((numbers[middle] as number) < bound) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+const numberBelow = (numbers: Float64Array, bound: number): number =>
+  findPlace(numbers.length, n => ((numbers[n] as number) < bound ? -1 : 1)).at
 
 /**
  * Merges runs with a tree of losers (Knuth, The Art of Computer Programming 3, §5.4.1), which takes one

@@ -1,4 +1,6 @@
+import { readInstant } from '../lib/read-instant.ts'
 import { shown } from './import-error.ts'
+import { fieldValue, kindOf } from './types.ts'
 
 /**
  * The key of records that no field tells apart. It is the number of the record in its file, from 1, so the same
@@ -23,6 +25,8 @@ export interface Note {
   /** The value on this line. */
   readonly example?: string
 }
+
+export const numberedNote: Note = { kind: 'rows-numbered', field: rowNumber, count: 0, line: 1 }
 
 /** Maximum number of notes, because a file may have very many fields. */
 const maxNotes = 50
@@ -81,4 +85,20 @@ export function noteInWords({ kind, field, count, line, example = '' }: Note): s
     case 'no-zone':
       return `${values()} ${have} no time zone and ${are} taken as UTC.`
   }
+}
+
+/** Makes a date-time of the value of a field, if it is another form of time that queries take. */
+export function completeTime(
+  record: Readonly<Record<string, unknown>>,
+  name: string,
+  line: number,
+  notes: Notes,
+): void {
+  const value = fieldValue(record, name)
+  // Numbers may be years, seconds or milliseconds.
+  if (typeof value !== 'string' || kindOf(value) === 'date-time') return
+  const { text, lacks } = readInstant(value) ?? {}
+  if (text === undefined) return
+  ;(record as Record<string, unknown>)[name] = text
+  if (lacks) notes.add({ kind: `no-${lacks}`, field: name, count: 1, line, example: value })
 }

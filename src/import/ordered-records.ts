@@ -75,18 +75,6 @@ export function* mergeRecords(
   if (isLast) release(indexes)
 }
 
-/** @returns the index of the batch that contains the record at this position of the file */
-export function batchOf(starts: readonly number[], at: number): number {
-  let low = 0
-  let high = starts.length
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if ((starts[middle] as number) <= at) low = middle
-    else high = middle
-  }
-  return low
-}
-
 class RecordCursor {
   readonly #descriptor: number
   readonly #end: number

@@ -5,7 +5,7 @@ import type { Batch } from './batches.ts'
 import { type Digits, digitsAt } from './equal-numbers.ts'
 import { errorOf } from './faults.ts'
 import type { FieldFileTask } from './field-file.ts'
-import { allStyles } from './number-styles.ts'
+import { allStyles } from './number-forms.ts'
 import type { RankedField, RankTask } from './rank-field.ts'
 import type { WorkerPool } from './worker-pool.ts'
 

@@ -10,10 +10,9 @@ import {
 } from '../storage/columns/revised-ranks.ts'
 import type { Entities, Revision } from '../storage/entities.ts'
 import { type ChangePlan, fieldsOf, type Place, searchAll } from './change-plan.ts'
-import { fieldValue } from './changes.ts'
 import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
 import type { Piece } from './json-lines.ts'
-import { isTextList, kindOf, typeOf } from './types.ts'
+import { fieldValue, isTextList, kindOf, typeOf } from './types.ts'
 
 /**
  * Determines the fields of a new version and their ranks, which are kept in a file.

@@ -106,3 +106,7 @@ export function mixOf({ declared, kinds }: FieldStatistics): Mix | undefined {
   const mixing = met[at]
   return earlier && mixing && { ...mixing, earlier }
 }
+
+/** @returns the value of a field; null if it is missing, whatever its name is */
+export const fieldValue = (record: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(record, name) ? record[name] : null

@@ -7,11 +7,10 @@ import { writeFieldFile } from './field-file.ts'
 import { maxFields, tooManyFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { type Piece, type ReadRecord, recordsOf } from './json-lines.ts'
-import { Notes } from './notes.ts'
+import { completeTime, Notes } from './notes.ts'
 import { type RankedField, type RankTask, rankField } from './rank-field.ts'
 import { type Shaping, shapeOfRecords } from './shapes.ts'
 import type { Appender } from './spool.ts'
-import { completeTime } from './times.ts'
 
 /** The parts of an import that its threads share (pool.ts). */
 
