@@ -1,6 +1,5 @@
 import { readAt, writeAt } from '../lib/files-at.ts'
 import { release } from '../lib/memory.ts'
-import { findPlace } from '../storage/columns/look-up.ts'
 import { type Run, runKinds } from './batches.ts'
 import { distinctIn, placeOf } from './column.ts'
 import { behindAll, RunCursor } from './run-cursor.ts'
@@ -177,8 +176,15 @@ function boundsOf(runs: readonly Run[]): readonly number[] {
 }
 
 /** Returns how many of the numbers, which are in order, are less than the bound. */
-const numberBelow = (numbers: Float64Array, bound: number): number =>
-  findPlace(numbers.length, n => ((numbers[n] as number) < bound ? -1 : 1)).at
+function numberBelow(numbers: Float64Array, bound: number): number {
+  let [low, high] = [0, numbers.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((numbers[middle] as number) < bound) low = middle + 1
+    else high = middle
+  }
+  return low
+}
 
 /**
  * Merges runs with a tree of losers (Knuth, The Art of Computer Programming 3, §5.4.1), which takes one
