@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { openRightTo, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn, routesOf } from '../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -44,13 +44,8 @@ const maxResources = 200
 
 const types = Object.keys(pathOfType) as ResourceType[]
 
-/**
- * `GET /api/authz/…` (B1, Z1): rights of an eperson, or of an anonymous user, to an object. All
- * authorizations that hold are listed, and no others; an unknown feature or address has none.
- */
-export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts }: Parts): void {
-  const routes = routesOf(app)
-  const { sessions } = parts
+/** Functions that the routes of authorizations share. */
+function authorizationsIn({ addresses, ...parts }: Parts) {
   const authz = `${addresses.api}/authz`
   const authorizations = `${authz}/authorizations`
   const featureHref = (id: string) => `${authz}/features/${id}`
@@ -102,35 +97,6 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     }
   }
 
-  /** @param eperson the eperson whose rights are asked for; undefined for an anonymous user */
-  async function rightsOf(caller: Caller, eperson: string | undefined): Promise<Who> {
-    if (eperson === undefined)
-      return {
-        administrator: false,
-        self: null,
-        // The special groups of an anonymous caller's address count.
-        viewer: caller.kind === 'anonymous' ? viewerOf(caller) : viewerOfSession(undefined),
-      }
-    const asking = requireCaller(caller)
-    if (eperson === asking.session.eperson.uuid)
-      return {
-        administrator: isAdministrator(caller),
-        self: caller.kind === 'acting' ? null : asking.session.eperson,
-        viewer: viewerOf(caller),
-      }
-    if (!isAdministrator(caller))
-      throw new Problem(
-        'access-denied',
-        'Epersons may ask only about their own rights. Administrators may ask about anyone.',
-      )
-    const session = await sessions.of(eperson)
-    return {
-      administrator: session?.administrator === true,
-      self: session?.eperson ?? null,
-      viewer: viewerOfSession(session),
-    }
-  }
-
   /** @param wanted ids of features; empty for all of them */
   async function holding(
     caller: Caller,
@@ -138,7 +104,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     resources: readonly Resource[],
     wanted: readonly string[],
   ) {
-    const who = await rightsOf(caller, eperson)
+    const who = await rightsOf(caller, eperson, parts.sessions)
     const asked = features.filter(({ id }) => wanted.length === 0 || wanted.includes(id))
     const held: ReturnType<typeof authorizationBody>[] = []
     for (const resource of resources)
@@ -158,6 +124,52 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     return halPage('authorizations', found, readPage(asked), `${authorizations}/search/${name}`)
   }
 
+  return { authz, authorizations, featureBody, holding, resourceAt, resourcesOf, searched }
+}
+
+/** @param eperson the eperson whose rights are asked for; undefined for an anonymous user */
+async function rightsOf(caller: Caller, eperson: string | undefined, sessions: Sessions): Promise<Who> {
+  if (eperson === undefined)
+    return {
+      administrator: false,
+      self: null,
+      // The special groups of an anonymous caller's address count.
+      viewer: caller.kind === 'anonymous' ? viewerOf(caller) : viewerOfSession(undefined),
+    }
+  const asking = requireCaller(caller)
+  if (eperson === asking.session.eperson.uuid)
+    return {
+      administrator: isAdministrator(caller),
+      self: caller.kind === 'acting' ? null : asking.session.eperson,
+      viewer: viewerOf(caller),
+    }
+  if (!isAdministrator(caller))
+    throw new Problem(
+      'access-denied',
+      'Epersons may ask only about their own rights. Administrators may ask about anyone.',
+    )
+  const session = await sessions.of(eperson)
+  return {
+    administrator: session?.administrator === true,
+    self: session?.eperson ?? null,
+    viewer: viewerOfSession(session),
+  }
+}
+
+/**
+ * `GET /api/authz/…` (B1, Z1): rights of an eperson, or of an anonymous user, to an object. All
+ * authorizations that hold are listed, and no others; an unknown feature or address has none.
+ */
+export function authorizationRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
+  const shared = authorizationsIn(parts)
+  searchRoutes(routes, shared)
+  linkRoutes(routes, shared)
+}
+
+type Shared = ReturnType<typeof authorizationsIn>
+
+function searchRoutes(routes: Routes, { holding, resourceAt, resourcesOf, searched }: Shared): void {
   routes.get(
     '/authz/authorizations/search/object',
     route('searchAuthorizations', toAsking),
@@ -205,7 +217,9 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
       return held
     },
   )
+}
 
+function linkRoutes(routes: Routes, { authz, authorizations, featureBody }: Shared): void {
   routes.get('/authz/authorizations', route('showAuthorizations', toAnybody), async () => ({
     _links: {
       search: { href: `${authorizations}/search` },

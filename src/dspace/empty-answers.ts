@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Access, acceptsShortLived, changes, outside, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn, routesOf } from '../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../http/contract.ts'
 import { halPage, readPage, selfOf } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -19,7 +19,7 @@ const toAnybody = reads('anybody', 'none')
 export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
   const routes = routesOf(app)
   absentFeatureRoutes(app)
-  const link = (path: string) => ({ href: `${api}${path}` })
+  const link = linksBelow(api)
 
   const empty = (url: string, name: string) =>
     routes.get(
@@ -58,6 +58,45 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     }),
   )
 
+  discoverRoutes(routes, api)
+
+  routes.get<{ Params: { uuid: string } }>(
+    '/ldn/notifyrequests/:uuid',
+    route('showNotifyRequests', toAnybody),
+    async ({ params }) => {
+      const uuid = itemIn(params.uuid)
+      return {
+        itemuuid: uuid,
+        notifyStatus: [],
+        type: 'notifyrequests',
+        _links: { self: link(`/ldn/notifyrequests/${uuid}`) },
+      }
+    },
+  )
+
+  routes.get('/statistics', route('showStatistics', toAnybody), async () => ({
+    type: 'statistics',
+    _links: {
+      searchevents: link('/statistics/searchevents'),
+      usagereports: link('/statistics/usagereports'),
+      viewevents: link('/statistics/viewevents'),
+      self: link('/statistics'),
+    },
+  }))
+  for (const url of ['/statistics/searchevents', '/statistics/viewevents']) {
+    routes.post(
+      url,
+      route('countView', acceptsShortLived(changes('anybody', 'none', 'ignored')), url),
+      async (_request, reply) => reply.code(201).send(),
+    )
+  }
+}
+
+const linksBelow = (api: string) => (path: string) => ({ href: `${api}${path}` })
+
+/** A search that finds nothing. */
+function discoverRoutes(routes: Routes, api: string): void {
+  const link = linksBelow(api)
   routes.get('/discover', route('showDiscover', toAnybody), async () => ({
     type: 'discover',
     _links: {
@@ -104,37 +143,6 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
       _embedded: { searchResult: found, facets: [] },
     }
   })
-
-  routes.get<{ Params: { uuid: string } }>(
-    '/ldn/notifyrequests/:uuid',
-    route('showNotifyRequests', toAnybody),
-    async ({ params }) => {
-      const uuid = itemIn(params.uuid)
-      return {
-        itemuuid: uuid,
-        notifyStatus: [],
-        type: 'notifyrequests',
-        _links: { self: link(`/ldn/notifyrequests/${uuid}`) },
-      }
-    },
-  )
-
-  routes.get('/statistics', route('showStatistics', toAnybody), async () => ({
-    type: 'statistics',
-    _links: {
-      searchevents: link('/statistics/searchevents'),
-      usagereports: link('/statistics/usagereports'),
-      viewevents: link('/statistics/viewevents'),
-      self: link('/statistics'),
-    },
-  }))
-  for (const url of ['/statistics/searchevents', '/statistics/viewevents']) {
-    routes.post(
-      url,
-      route('countView', acceptsShortLived(changes('anybody', 'none', 'ignored')), url),
-      async (_request, reply) => reply.code(201).send(),
-    )
-  }
 }
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Body, changes, jsonOf, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
-import { contractsIn, routesOf } from '../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../http/contract.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { type Query, single } from '../http/parameters.ts'
@@ -35,29 +35,23 @@ const idIn = (text: string | undefined) =>
  * `/api/core/metadataschemas` and `/api/core/metadatafields` (S6, docs/decisions/0052): the registry of
  * metadata, which editors offer and administrators change. Anyone may read it.
  */
-export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void {
+export function metadataRegistryRoutes(app: FastifyInstance, { addresses, registry }: Parts): void {
   const routes = routesOf(app)
-  const { registry } = parts
-  const bodies = bodiesAt(parts.addresses.api)
-  const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
-    eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
+  const bodies = bodiesAt(addresses.api)
+  schemaRoutes(routes, registry, bodies)
+  fieldRoutes(routes, registry, bodies)
+  changeFieldRoutes(routes, registry, bodies)
+}
 
+const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
+  eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
+
+function schemaRoutes(routes: Routes, registry: MetadataRegistry, bodies: Bodies): void {
   async function schemaOf({ params }: { params: One['Params'] }): Promise<MetadataSchema> {
     const id = idIn(params.id)
     const schema = id === undefined ? undefined : await registry.schema(id)
     if (!schema) throw noSchema()
     return schema
-  }
-  async function fieldOf({ params }: { params: One['Params'] }): Promise<MetadataField> {
-    const id = idIn(params.id)
-    const field = id === undefined ? undefined : await registry.field(id)
-    if (!field) throw noField()
-    return field
-  }
-  async function fieldPage(request: FastifyRequest, search: FieldSearch, self: string) {
-    const page = readPage(request.query as Query)
-    const { rows, total } = await registry.fields(search, windowOf(page))
-    return halPart('metadatafields', rows.map(bodies.field), total, page, self)
   }
 
   routes.get(schemas, route('listMetadataSchemas', toAnybody), async request => {
@@ -98,13 +92,31 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
       return reply.code(204).send()
     },
   )
+}
+
+async function fieldOf(
+  registry: MetadataRegistry,
+  { params }: { params: One['Params'] },
+): Promise<MetadataField> {
+  const id = idIn(params.id)
+  const field = id === undefined ? undefined : await registry.field(id)
+  if (!field) throw noField()
+  return field
+}
+
+function fieldRoutes(routes: Routes, registry: MetadataRegistry, bodies: Bodies): void {
+  async function fieldPage(request: FastifyRequest, search: FieldSearch, self: string) {
+    const page = readPage(request.query as Query)
+    const { rows, total } = await registry.fields(search, windowOf(page))
+    return halPart('metadatafields', rows.map(bodies.field), total, page, self)
+  }
 
   routes.get(fields, route('listMetadataFields', toAnybody), request => fieldPage(request, {}, bodies.fields))
   routes.get<One>(`${fields}/:id`, route('showMetadataField', toAnybody), async request =>
-    bodies.field(await fieldOf(request)),
+    bodies.field(await fieldOf(registry, request)),
   )
   routes.get<One>(`${fields}/:id/schema`, route('showSchemaOfMetadataField', toAnybody), async request =>
-    bodies.schema((await fieldOf(request)).schema),
+    bodies.schema((await fieldOf(registry, request)).schema),
   )
   // The page of a schema in the interface's registry lists its fields.
   routes.get(`${fields}/search/bySchema`, route('listMetadataFieldsOfSchema', toAnybody), request => {
@@ -122,6 +134,9 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
       `${bodies.fields}/search/byFieldName`,
     )
   })
+}
+
+function changeFieldRoutes(routes: Routes, registry: MetadataRegistry, bodies: Bodies): void {
   routes.post(fields, route('addMetadataField', byAdministrators(jsonOf())), async (request, reply) => {
     const event = eventIn(request, 'metadata-field.add')
     const wanted = fieldIn(jsonObject(request))
@@ -140,7 +155,7 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
     route('changeMetadataField', byAdministrators(jsonOf())),
     async request => {
       const event = eventIn(request, 'metadata-field.change')
-      const { id, element, qualifier } = await fieldOf(request)
+      const { id, element, qualifier } = await fieldOf(registry, request)
       const given = jsonObject(request)
       refuseOther(given, { id, element, qualifier })
       const changed = await registry.changeField(id, scopeNoteIn(given), event)
@@ -153,11 +168,13 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
     route('deleteMetadataField', byAdministrators('unused')),
     async (request, reply) => {
       const event = eventIn(request, 'metadata-field.delete')
-      if (!(await registry.removeField((await fieldOf(request)).id, event))) throw noField()
+      if (!(await registry.removeField((await fieldOf(registry, request)).id, event))) throw noField()
       return reply.code(204).send()
     },
   )
 }
+
+type Bodies = ReturnType<typeof bodiesAt>
 
 /** Makes the functions that show the registry in answers. */
 function bodiesAt(api: string) {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { openRightTo, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn, routesOf } from '../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -31,17 +31,16 @@ type Route = { Params: { uuid: string } }
  * link to. Their content is in `src/files/download.ts`. A caller who may not read a file may not read its description
  * either.
  */
-export function bitstreamRoutes(
-  app: FastifyInstance,
-  { addresses, config, entities, repository }: Parts,
-): void {
+export function bitstreamRoutes(app: FastifyInstance, parts: Parts): void {
   const routes = routesOf(app)
-  const shown = { config, repository }
-  const core = `${addresses.api}/core`
-  const url = '/core/bitstreams/:uuid'
-  const bundle = '/core/bundles/:uuid'
-  const formats = '/core/bitstreamformats'
+  const core = `${parts.addresses.api}/core`
+  fileRoutes(routes, core, parts)
+  bundleRoutes(routes, core, parts)
+  formatRoutes(routes, core)
+}
 
+function fileRoutes(routes: Routes, core: string, { entities, repository }: Parts): void {
+  const url = '/core/bitstreams/:uuid'
   routes.get('/core/bitstreams', route('listBitstreams', toReaders), async request =>
     listPage<ShownBitstream>(
       entities,
@@ -86,12 +85,15 @@ export function bitstreamRoutes(
       return accessStatusBody(readers, `${core}/bitstreams/${uuid}/accessStatus`)
     },
   )
+}
 
-  routes.get<Route>(bundle, route('showBundle', toReaders), async ({ caller, params }) =>
+function bundleRoutes(routes: Routes, core: string, { config, repository }: Parts): void {
+  const url = '/core/bundles/:uuid'
+  routes.get<Route>(url, route('showBundle', toReaders), async ({ caller, params }) =>
     bundleBody(await readableBundle(repository, caller, params.uuid), core),
   )
   routes.get<Route>(
-    `${bundle}/bitstreams`,
+    `${url}/bitstreams`,
     route('listBitstreamsOfBundle', toReaders),
     async ({ caller, params, query }) => {
       const { uuid, item, name } = await readableBundle(repository, caller, params.uuid)
@@ -105,12 +107,12 @@ export function bitstreamRoutes(
       return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
     },
   )
-  routes.get<Route>(`${bundle}/item`, route('showItemOfBundle', toReaders), async ({ caller, params }) => {
+  routes.get<Route>(`${url}/item`, route('showItemOfBundle', toReaders), async ({ caller, params }) => {
     const { item } = await readableBundle(repository, caller, params.uuid)
-    return itemBody(await readableItem(shown, caller, item), core)
+    return itemBody(await readableItem({ config, repository }, caller, item), core)
   })
   routes.get<Route>(
-    `${bundle}/primaryBitstream`,
+    `${url}/primaryBitstream`,
     route('showPrimaryBitstream', toReaders),
     async ({ caller, params }, reply) => {
       const { primary } = await readableBundle(repository, caller, params.uuid)
@@ -119,8 +121,11 @@ export function bitstreamRoutes(
       return bitstreamBody(file, core)
     },
   )
+}
 
-  routes.get(formats, route('listFormats', toAnybody), async request =>
+function formatRoutes(routes: Routes, core: string): void {
+  const url = '/core/bitstreamformats'
+  routes.get(url, route('listFormats', toAnybody), async request =>
     halPage(
       'bitstreamformats',
       allFormats(core),
@@ -128,13 +133,9 @@ export function bitstreamRoutes(
       `${core}/bitstreamformats`,
     ),
   )
-  routes.get<{ Params: { id: string } }>(
-    `${formats}/:id`,
-    route('showFormat', toAnybody),
-    async ({ params }) => {
-      const format = formatOfId(params.id, core)
-      if (!format) throw new Problem('not-found', 'There is no format with this id.')
-      return format
-    },
-  )
+  routes.get<{ Params: { id: string } }>(`${url}/:id`, route('showFormat', toAnybody), async ({ params }) => {
+    const format = formatOfId(params.id, core)
+    if (!format) throw new Problem('not-found', 'There is no format with this id.')
+    return format
+  })
 }

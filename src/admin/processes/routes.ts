@@ -4,7 +4,7 @@ import { changes, reads, rightTo } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { signalOf, turnOf } from '../../http/connection.ts'
-import { contractsIn, routesOf } from '../../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../../http/hal.ts'
 import { badParameter, type Query, quote, single } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
@@ -37,24 +37,27 @@ const isUnderWay = (state: ProcessState) => state === 'running' || state === 'sc
 /** Time in ms after which a client that accepts no events is disconnected. */
 const idle = 60_000
 
-/** `/api/system/processes`: administrators see all processes, epersons those that they began. */
-export function processRoutes(
-  app: FastifyInstance,
-  { addresses, lookAgain, processes, resume }: Parts,
-): void {
-  const routes = routesOf(app)
-  type Route = { Params: { id: string } }
-  const path = '/system/processes'
-  const all = `${addresses.api}${path}`
-  const one = `${path}/:id`
-  const listeners = createListeners(processes)
-  app.addHook('preClose', async () => listeners.close())
+type Route = { Params: { id: string } }
+const path = '/system/processes'
+const one = `${path}/:id`
 
-  /**
-   * Finds a process that the caller may read. @throws Problem 401, 403 or 404; only administrators learn
-   * which processes exist
-   */
-  async function readable({ caller, params }: FastifyRequest): Promise<Process> {
+/** `/api/system/processes`: administrators see all processes, epersons those that they began. */
+export function processRoutes(app: FastifyInstance, parts: Parts): void {
+  const routes = routesOf(app)
+  const readable = readableIn(parts.processes)
+  listRoutes(routes, parts)
+  showRoutes(routes, parts, readable)
+  textRoutes(app, parts, readable)
+  changeRoutes(routes, parts, readable)
+}
+
+/**
+ * Makes the function that finds a process that the caller may read. It throws Problem 401, 403 or 404; only
+ * administrators learn which processes exist.
+ */
+const readableIn =
+  (processes: Processes) =>
+  async ({ caller, params }: FastifyRequest): Promise<Process> => {
     const { session } = requireCaller(caller)
     const { id } = params as Route['Params']
     const process = /^\d{1,15}$/.test(id) ? await processes.one(Number(id)) : undefined
@@ -66,18 +69,15 @@ export function processRoutes(
     )
   }
 
+type Readable = ReturnType<typeof readableIn>
+
+function listRoutes(routes: Routes, { addresses, processes }: Parts): void {
+  const all = `${addresses.api}${path}`
   async function page(request: FastifyRequest, search: ProcessSearch, self: string) {
     const asked = readPage(request.query as Query, 100)
     const { rows, total } = await processes.find(search, windowOf(asked))
     const bodies = rows.map(row => processBody(row, addresses))
     return halPart('processes', bodies, total, asked, self)
-  }
-
-  const textOf = async (process: Process) => logText(process, await processes.lines(process.id, 0, maxLines))
-  const changed = async (id: number) => {
-    const process = await processes.one(id)
-    if (!process) throw gone()
-    return processBody(process, addresses)
   }
 
   routes.get(path, route('listProcesses', toAdministrators), async request => {
@@ -97,12 +97,18 @@ export function processRoutes(
       return page(request, { eperson, order: orderOf(query) }, `${all}/search/own`)
     },
   )
+}
+
+const logOf = async (processes: Processes, process: Process) =>
+  logText(process, await processes.lines(process.id, 0, maxLines))
+
+function showRoutes(routes: Routes, { addresses, processes }: Parts, readable: Readable): void {
   routes.get<Route>(one, route('showProcess', toOwners), async request =>
     processBody(await readable(request), addresses),
   )
   routes.get<Route>(`${one}/output`, route('showOutput', toOwners), async (request, reply) => {
     const process = await readable(request)
-    const text = await textOf(process)
+    const text = await logOf(processes, process)
     return text === '' ? reply.code(204).send() : outputBody(process, text, addresses)
   })
   routes.get<Route>(`${one}/files`, route('listFilesOfProcess', toOwners), async request => {
@@ -119,14 +125,18 @@ export function processRoutes(
     const href = `${processAddress(addresses, id)}/filetypes`
     return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
   })
+}
+
+/** The log of a process as text, and its events as they happen. */
+function textRoutes(app: FastifyInstance, { lookAgain, processes }: Parts, readable: Readable): void {
+  const routes = routesOf(app)
+  const listeners = createListeners(processes)
+  app.addHook('preClose', async () => listeners.close())
   const ofText = (name: 'showLog' | 'followProcess') => ({
-    config: {
-      ...route(name, toOwners).config,
-      isText: true,
-    },
+    config: { ...route(name, toOwners).config, isText: true },
   })
   routes.get<Route>(`${one}/log`, ofText('showLog'), async (request, reply) => {
-    const text = await textOf(await readable(request))
+    const text = await logOf(processes, await readable(request))
     return reply.type('text/plain; charset=utf-8').send(text)
   })
   routes.get<Route>(
@@ -142,7 +152,9 @@ export function processRoutes(
       return sendPieces(reply, { before: 'retry: 3000\n\n', between: '', after: '', pieces }, { idle })
     },
   )
+}
 
+function changeRoutes(routes: Routes, { addresses, processes, resume }: Parts, readable: Readable): void {
   routes.post<Route>(`${one}/cancel`, route('cancelProcess', byOwners), async (request, reply) => {
     const { id } = await readable(request)
     const event = eventOf(request.caller, request, { event: 'process.cancel', outcome: 'success' })
@@ -150,7 +162,7 @@ export function processRoutes(
     if (state === undefined) throw gone()
     if (!isUnderWay(state))
       throw new Problem('process-state', `The process has ended already: it is ${state}.`)
-    return reply.code(202).send(await changed(id))
+    return reply.code(202).send(processBody(await oneOf(processes, id), addresses))
   })
   routes.post<Route>(`${one}/resume`, route('resumeProcess', byOwners), async (request, reply) => {
     const process = await readable(request)
@@ -181,6 +193,12 @@ export function processRoutes(
 }
 
 const gone = () => new Problem('not-found', 'There is no process with this number.')
+
+async function oneOf(processes: Processes, id: number): Promise<Process> {
+  const process = await processes.one(id)
+  if (!process) throw gone()
+  return process
+}
 
 /** Reads the number of the last line, which `EventSource` sends when it reconnects. */
 function lastLine({ headers }: FastifyRequest): number {
