@@ -56,49 +56,6 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
   const path = '/system/auditevents'
   const all = `${addresses.api}${path}`
 
-  const bodyOf = (row: Row, subject?: Subject) => {
-    const { id, time, event, outcome, actor, object, reason, changes, count, repeats } = row
-    const self = `${all}/${id}`
-    const times = repeats === null ? '' : `, from ${repeats.first} to ${repeats.last}`
-    const why = [
-      ...(outcome === 'success' ? [] : [outcome]),
-      ...(reason === null ? [] : [reason]),
-      ...(count === 1 ? [] : [`${count} times${times}`]),
-    ]
-    const what = [
-      ...(object === null ? [] : [object]),
-      ...(changes === null ? [] : [JSON.stringify(changes)]),
-      ...(repeats?.objects ? [JSON.stringify(repeats.objects)] : []),
-    ]
-    const text = (parts: readonly string[]) => (parts.length === 0 ? null : parts.join('; '))
-    return {
-      id: String(id),
-      epersonUUID: actor,
-      subjectUUID: subject?.uuid ?? null,
-      subjectType: subject?.type ?? null,
-      objectUUID: null,
-      objectType: null,
-      eventType: event,
-      timeStamp: time,
-      detail: text([...why, ...what]),
-      metadataField: null,
-      // The interface also shows these two of an event.
-      value: text(what),
-      action: text(why),
-      authority: null,
-      confidence: null,
-      place: null,
-      checksum: null,
-      type: 'auditevent',
-      _links: {
-        eperson: { href: `${self}/eperson` },
-        object: { href: `${self}/object` },
-        subject: { href: `${self}/subject` },
-        self: { href: self },
-      },
-    }
-  }
-
   async function find(request: FastifyRequest, where: Condition | null, window: Window) {
     const entity = (await entities.all()).get('audit-events')
     if (!entity) throw new Error('there is no entity audit-events')
@@ -118,7 +75,7 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
     const asked = readPage(request.query as Query, maxRecords)
     const { rows, total } = await find(request, where, windowOf(asked))
     const about = await subjects.of(rows, request)
-    const bodies = rows.map((row, at) => bodyOf(row, about[at]))
+    const bodies = rows.map((row, at) => bodyOf(all, row, about[at]))
     return halPart('auditevents', bodies, total, asked, self)
   }
 
@@ -140,7 +97,7 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
     return page(request, where, `${all}/search/findByObject`)
   })
   routes.get<Route>(`${path}/:id`, route('showAuditEvent', toAdministrators), async request =>
-    bodyOf(await one(request)),
+    bodyOf(all, await one(request)),
   )
   routes.get<Route>(
     `${path}/:id/eperson`,
@@ -161,6 +118,50 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
         return reply.code(204).send()
       },
     )
+}
+
+/** @param all the address of the list */
+const bodyOf = (all: string, row: Row, subject?: Subject) => {
+  const { id, time, event, outcome, actor, object, reason, changes, count, repeats } = row
+  const self = `${all}/${id}`
+  const times = repeats === null ? '' : `, from ${repeats.first} to ${repeats.last}`
+  const why = [
+    ...(outcome === 'success' ? [] : [outcome]),
+    ...(reason === null ? [] : [reason]),
+    ...(count === 1 ? [] : [`${count} times${times}`]),
+  ]
+  const what = [
+    ...(object === null ? [] : [object]),
+    ...(changes === null ? [] : [JSON.stringify(changes)]),
+    ...(repeats?.objects ? [JSON.stringify(repeats.objects)] : []),
+  ]
+  const text = (parts: readonly string[]) => (parts.length === 0 ? null : parts.join('; '))
+  return {
+    id: String(id),
+    epersonUUID: actor,
+    subjectUUID: subject?.uuid ?? null,
+    subjectType: subject?.type ?? null,
+    objectUUID: null,
+    objectType: null,
+    eventType: event,
+    timeStamp: time,
+    detail: text([...why, ...what]),
+    metadataField: null,
+    // The interface also shows these two of an event.
+    value: text(what),
+    action: text(why),
+    authority: null,
+    confidence: null,
+    place: null,
+    checksum: null,
+    type: 'auditevent',
+    _links: {
+      eperson: { href: `${self}/eperson` },
+      object: { href: `${self}/object` },
+      subject: { href: `${self}/subject` },
+      self: { href: self },
+    },
+  }
 }
 
 type Window = ReturnType<typeof windowOf>

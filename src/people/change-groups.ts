@@ -3,7 +3,7 @@ import { type Config, specialGroupNames } from '../config/config.ts'
 import { type Body, changes, jsonOf, patchOf, urisOf } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
-import { contractsIn, routesOf } from '../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { type Operation, patchBody, patchRefused } from '../http/json-patch.ts'
 import { Problem } from '../http/problems.ts'
@@ -41,22 +41,27 @@ const noGroup = () => new Problem('not-found', 'There is no group with this UUID
 const lastAdministrator = () =>
   refused('Nobody could administer the service any more: no administrator who may log in would be left.')
 
+const path = '/eperson/groups'
+const url = `${path}/:uuid`
+
 /** Changes of groups by administrators (M4–M8), below `/api/eperson/groups`. */
-export function changeGroupRoutes(app: FastifyInstance, { people, addresses, config }: Parts): void {
-  const routes = routesOf(app)
-  const path = '/eperson/groups'
-  const url = `${path}/:uuid`
+export function changeGroupRoutes(app: FastifyInstance, parts: Parts): void {
+  groupRoutes(routesOf(app), parts)
+  memberRoutes(routesOf(app), parts)
+}
+
+const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
+  eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
+
+async function groupIn(people: People, { params }: { params: One['Params'] }): Promise<GroupDetails> {
+  const uuid = readUuid(params.uuid)
+  const group = uuid === undefined ? undefined : await people.group(uuid)
+  if (!group) throw noGroup()
+  return group
+}
+
+function groupRoutes(routes: Routes, { people, addresses, config }: Parts): void {
   const specials = specialGroupNames(config)
-  const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
-    eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
-
-  async function groupIn({ params }: { params: { uuid: string } }): Promise<GroupDetails> {
-    const uuid = readUuid(params.uuid)
-    const group = uuid === undefined ? undefined : await people.group(uuid)
-    if (!group) throw noGroup()
-    return group
-  }
-
   function refuseFixed({ name }: GroupDetails, how: string): void {
     if (name === administratorGroup) throw refused(`The group ${name} is permanent: it can’t be ${how}.`)
     if (specials.has(name))
@@ -77,7 +82,7 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
 
   routes.patch<One>(url, route('changeGroup', byAdministrators(patchOf())), async request => {
     const event = eventIn(request, 'group.change')
-    const group = await groupIn(request)
+    const group = await groupIn(people, request)
     const change = groupChange(patchBody(request))
     if (change.name !== undefined && change.name !== group.name) refuseFixed(group, 'renamed')
     const changed = await people.changeGroup(group.uuid, change, event)
@@ -89,7 +94,7 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
 
   routes.delete<One>(url, route('deleteGroup', byAdministrators('unused')), async (request, reply) => {
     const event = eventIn(request, 'group.delete')
-    const group = await groupIn(request)
+    const group = await groupIn(people, request)
     refuseFixed(group, 'deleted')
     const removed = await people.removeGroup(group.uuid, event)
     if (removed === 'no-group') throw noGroup()
@@ -97,20 +102,21 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     if (removed !== 'changed') throw inUse(removed, 'deleted')
     return reply.code(204).send()
   })
+}
 
+/** Who is in a group: epersons, and other groups. */
+function memberRoutes(routes: Routes, { people, config }: Parts): void {
+  const specials = specialGroupNames(config)
   routes.post<One>(
     `${url}/epersons`,
     route('addMembers', byAdministrators(urisOf())),
     async (request, reply) => {
-      const { uuid, name } = await groupIn(request)
-      if (specials.has(name))
-        throw refused(
-          'This is a special group: the configuration of the service says who is in it, and nobody can be added by hand.',
-        )
+      const { uuid, name } = await groupIn(people, request)
+      if (specials.has(name)) throw inSpecial('nobody')
       const epersons = uuidsOf(request, '/eperson/epersons/')
       const added = await people.addMembers(uuid, epersons, eventIn(request, 'group.join'))
       if (added === 'no-group') throw noGroup()
-      if (added !== 'changed') throw memberRefused(added)
+      if (added !== 'changed') throw partRefused(added)
       return reply.code(204).send()
     },
   )
@@ -118,12 +124,11 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     `${url}/epersons/:member`,
     route('removeMember', byAdministrators('unused')),
     async (request, reply) => {
-      const { uuid } = await groupIn(request)
+      const { uuid } = await groupIn(people, request)
       const member = readUuid(request.params.member) ?? '-'
       const removed = await people.setMember(false, uuid, member, eventIn(request, 'group.leave'))
       if (removed === 'no-group') throw noGroup()
-      if (removed !== 'changed' && removed !== 'unchanged')
-        throw memberRefused({ why: removed, uuid: member })
+      if (removed !== 'changed' && removed !== 'unchanged') throw partRefused({ why: removed, uuid: member })
       return reply.code(204).send()
     },
   )
@@ -132,15 +137,12 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     `${url}/subgroups`,
     route('addSubgroups', byAdministrators(urisOf())),
     async (request, reply) => {
-      const { uuid, name } = await groupIn(request)
-      if (specials.has(name))
-        throw refused(
-          'This is a special group: the configuration of the service says who is in it, and no group can be added by hand.',
-        )
+      const { uuid, name } = await groupIn(people, request)
+      if (specials.has(name)) throw inSpecial('no group')
       const children = uuidsOf(request, '/eperson/groups/')
       const added = await people.addSubgroups(uuid, children, eventIn(request, 'group.include'))
       if (added === 'no-group') throw noGroup()
-      if (added !== 'changed') throw subgroupRefused(added)
+      if (added !== 'changed') throw partRefused(added)
       return reply.code(204).send()
     },
   )
@@ -148,25 +150,28 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
     `${url}/subgroups/:member`,
     route('removeSubgroup', byAdministrators('unused')),
     async (request, reply) => {
-      const { uuid } = await groupIn(request)
+      const { uuid } = await groupIn(people, request)
       const member = readUuid(request.params.member) ?? '-'
       const removed = await people.setSubgroup(false, uuid, member, eventIn(request, 'group.exclude'))
       if (removed === 'no-group') throw noGroup()
-      if (removed !== 'changed' && removed !== 'unchanged')
-        throw subgroupRefused({ why: removed, uuid: member })
+      if (removed !== 'changed' && removed !== 'unchanged') throw partRefused({ why: removed, uuid: member })
       return reply.code(204).send()
     },
   )
 }
 
-const memberRefused = ({ why, uuid }: OneRefused<'no-eperson' | 'last-administrator'>) =>
-  why === 'no-eperson' ? refused(`There is no eperson ${uuid}.`) : lastAdministrator()
+const inSpecial = (who: string) =>
+  refused(
+    `This is a special group: the configuration of the service says who is in it, and ${who} can be added by hand.`,
+  )
 
-function subgroupRefused({
+function partRefused({
   why,
   uuid,
-}: OneRefused<'no-subgroup' | 'circle' | 'too-deep' | 'last-administrator'>): Problem {
+}: OneRefused<'no-eperson' | 'no-subgroup' | 'circle' | 'too-deep' | 'last-administrator'>): Problem {
   switch (why) {
+    case 'no-eperson':
+      return refused(`There is no eperson ${uuid}.`)
     case 'no-subgroup':
       return refused(`There is no group ${uuid}.`)
     case 'circle':

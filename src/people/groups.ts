@@ -39,23 +39,6 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
   const url = `${path}/:uuid`
   const all = `${addresses.api}${path}`
 
-  /** @throws Problem 401 or 403 for a caller who may not read the group, 404 if there is none */
-  async function readable(caller: Caller, uuid: string): Promise<Group> {
-    requireCaller(caller)
-    const wanted = readUuid(uuid)
-    const open = wanted === undefined ? undefined : openGroup(wanted)
-    if (open) return open
-    const group = wanted === undefined ? undefined : await people.group(wanted)
-    if (group && (isAdministrator(caller) || isMember(caller, group.name))) return group
-    // Other callers must not learn whether there is such a group.
-    throw isAdministrator(caller)
-      ? new Problem('not-found', 'There is no group with this UUID.')
-      : new Problem(
-          'access-denied',
-          'Epersons may read only the groups that they are in. Administrators may read any.',
-        )
-  }
-
   /**
    * @param withOpen true to add the open groups, which are no groups of the store, for a client that looks
    * for readers
@@ -89,10 +72,10 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
   })
 
   routes.get<Route>(url, route('showGroup', toReaders), async request =>
-    groupBody(await readable(request.caller, request.params.uuid), { addresses, config }),
+    groupBody(await readableGroup(people, request.caller, request.params.uuid), { addresses, config }),
   )
   routes.get<Route>(`${url}/epersons`, route('listMembers', toAdministrators), async request => {
-    const { uuid } = await readable(request.caller, request.params.uuid)
+    const { uuid } = await readableGroup(people, request.caller, request.params.uuid)
     const asked = readPage(request.query as Query)
     const members = { text: '', membership: { group: uuid, is: true } }
     const { rows, total } = await people.findEpersons(members, windowOf(asked), clientOf(request))
@@ -101,7 +84,7 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
     return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
   })
   routes.get<Route>(`${url}/subgroups`, route('listSubgroups', toReaders), async request => {
-    const { uuid } = await readable(request.caller, request.params.uuid)
+    const { uuid } = await readableGroup(people, request.caller, request.params.uuid)
     const self = `${addresses.group(uuid)}/subgroups`
     // Members may read a group, but not who else is in it.
     if (!isAdministrator(request.caller)) return halPage('groups', [], readPage(request.query as Query), self)
@@ -109,7 +92,24 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
   })
   // In DSpace, this is the community or collection that a group was made for.
   routes.get<Route>(`${url}/object`, route('showObjectOfGroup', toReaders), async (request, reply) => {
-    await readable(request.caller, request.params.uuid)
+    await readableGroup(people, request.caller, request.params.uuid)
     return reply.code(204).send()
   })
+}
+
+/** @throws Problem 401 or 403 for a caller who may not read the group, 404 if there is none */
+async function readableGroup(people: People, caller: Caller, uuid: string): Promise<Group> {
+  requireCaller(caller)
+  const wanted = readUuid(uuid)
+  const open = wanted === undefined ? undefined : openGroup(wanted)
+  if (open) return open
+  const group = wanted === undefined ? undefined : await people.group(wanted)
+  if (group && (isAdministrator(caller) || isMember(caller, group.name))) return group
+  // Other callers must not learn whether there is such a group.
+  throw isAdministrator(caller)
+    ? new Problem('not-found', 'There is no group with this UUID.')
+    : new Problem(
+        'access-denied',
+        'Epersons may read only the groups that they are in. Administrators may read any.',
+      )
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { changes, jsonOf, patchOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn, routesOf } from '../../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../../http/contract.ts'
 import { jsonObject } from '../../http/json-body.ts'
 import { patchBody } from '../../http/json-patch.ts'
 import { type Query, single } from '../../http/parameters.ts'
@@ -29,12 +29,11 @@ export interface EditingParts {
 type Route = { Params: { uuid: string } }
 type Values = Pick<Item, 'metadata' | 'withdrawn' | 'discoverable'>
 
-/** `POST /api/core/items`, and `PATCH`, `PUT` and `DELETE` of one (docs/decisions/0043). */
-export function editItemRoutes(app: FastifyInstance, { addresses, config, repository }: EditingParts): void {
-  const routes = routesOf(app)
-  const core = `${addresses.api}/core`
-  const url = '/core/items/:uuid'
+const url = '/core/items/:uuid'
 
+/** Functions that the routes of items share. */
+function itemsIn({ addresses, config, repository }: EditingParts) {
+  const core = `${addresses.api}/core`
   const hiddenFrom = (caller: Caller) => (isAdministrator(caller) ? [] : config.hiddenMetadata)
   const seenBy = (caller: Caller, item: Item) => withoutHidden(item, hiddenFrom(caller))
   const shown = (reply: FastifyReply, caller: Caller, item: Item) => {
@@ -47,6 +46,18 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     if (!item) throw new Problem('not-found', 'The item was deleted meanwhile.')
     return item
   }
+
+  return { core, hiddenFrom, seenBy, shown, stored }
+}
+
+type Items = ReturnType<typeof itemsIn>
+
+/** `POST /api/core/items`, and `PATCH`, `PUT` and `DELETE` of one (docs/decisions/0043). */
+export function editItemRoutes(app: FastifyInstance, parts: EditingParts): void {
+  const routes = routesOf(app)
+  const { repository } = parts
+  const items = itemsIn(parts)
+  const { core, seenBy, shown, stored } = items
 
   routes.post(
     '/core/items',
@@ -65,6 +76,29 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
       return shown(reply.code(201).header('location', `${core}/items/${uuid}`), caller, item)
     },
   )
+
+  changeRoutes(routes, parts, items)
+
+  routes.delete<Route>(
+    url,
+    route('deleteItem', changes('administrator', 'items', 'unused', { to: 'delete items' })),
+    async (request, reply) => {
+      const caller = requireCaller(request.caller)
+      const item = await writableItem(repository, caller, request.params.uuid)
+      requireMatch(request.headers, itemTag(seenBy(caller, item)), 'item')
+      const revision = request.headers['if-match'] === undefined ? null : item.revision
+      const event = eventOf(caller, request, { event: 'item.delete', outcome: 'success' })
+      refuseOutcome(
+        await repository.change({ kind: 'delete-item', item: item.uuid, revision }, event),
+        'item',
+      )
+      return reply.code(204).send()
+    },
+  )
+}
+
+function changeRoutes(routes: Routes, { config, repository }: EditingParts, items: Items): void {
+  const { hiddenFrom, seenBy, shown, stored } = items
 
   /** Changes an item, and begins again if another change came first, so that none is lost. */
   async function edit(
@@ -110,21 +144,4 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     })
     return shown(reply, request.caller, item)
   })
-
-  routes.delete<Route>(
-    url,
-    route('deleteItem', changes('administrator', 'items', 'unused', { to: 'delete items' })),
-    async (request, reply) => {
-      const caller = requireCaller(request.caller)
-      const item = await writableItem(repository, caller, request.params.uuid)
-      requireMatch(request.headers, itemTag(seenBy(caller, item)), 'item')
-      const revision = request.headers['if-match'] === undefined ? null : item.revision
-      const event = eventOf(caller, request, { event: 'item.delete', outcome: 'success' })
-      refuseOutcome(
-        await repository.change({ kind: 'delete-item', item: item.uuid, revision }, event),
-        'item',
-      )
-      return reply.code(204).send()
-    },
-  )
 }
