@@ -103,10 +103,11 @@ test('T11 the first mark is whatever the clock says', async () => {
   assert.ok(Math.abs(store.mark - Date.now()) < minute)
 })
 
-test('T11 event loops go on from the same time when the clock they follow is set back', () => {
-  const begun = performance.now()
+test('T11 event loops go on from the same time when the clock they follow is set back', t => {
+  // A pause of the machine between two looks would be a large step.
+  t.mock.method(performance, 'now', () => 1_000)
   let ahead = time
-  const wall = () => Math.floor(performance.now() - begun) + ahead
+  const wall = () => ahead
   const loops = [wall(), wall()].map(mark => createClock({ read: () => mark, raise: async () => {} }, wall))
   // One looks more often than the other. Only small steps are followed before a mark is written.
   for (let n = 0; n < 50; n++) {
