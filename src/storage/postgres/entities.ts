@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { makeTemporaryFolder } from '../../lib/process-ids.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
-import type { Entity, ReadRule } from '../../model/entities.ts'
+import type { Entity } from '../../model/entities.ts'
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
@@ -127,6 +127,29 @@ async function removeVersion(db: Connection, version: string): Promise<void> {
   if (!used) await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
 }
 
+type ThenSweep = <T>(work: Promise<T>) => Promise<T>
+
+function keepSweeping(sweep: () => Promise<void>) {
+  // A failed removal is retried later.
+  const trySweep = () => sweep().catch(() => {})
+  const sweeping = setInterval(() => void trySweep(), sweepInterval).unref()
+  const thenSweep: ThenSweep = async work => {
+    const done = await work
+    await trySweep()
+    return done
+  }
+  return { thenSweep, endSweeping: () => clearInterval(sweeping) }
+}
+
+/** Writes new versions, on connections of their own. */
+function publishing({ pool, connect, keptVersions }: Parts, thenSweep: ThenSweep) {
+  const publish: Entities['publish'] = (entity, lines, event) =>
+    thenSweep(withConnection(connect, db => publishEntity(pool, db, entity, lines, event, keptVersions)))
+  const revise: Entities['revise'] = (revision, event) =>
+    thenSweep(withConnection(connect, db => reviseEntity(pool, db, revision, event, keptVersions)))
+  return { publish, revise }
+}
+
 /** The tables that a plan may read. In subqueries they are never collected: PostgreSQL chooses how it joins. */
 async function tablesFor(plan: Plan, viewer: Viewer, audiences: PostgresAudiences): Promise<Tables> {
   const { entity, page } = plan
@@ -183,29 +206,14 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     await lookup.ask()
     return known.all()
   }
-
-  // A failed removal is retried later.
-  const trySweep = () => sweep(parts, known.current()).catch(() => {})
-  const sweeping = setInterval(() => void trySweep(), sweepInterval).unref()
-  async function thenSweep<T>(work: Promise<T>): Promise<T> {
-    const done = await work
-    await trySweep()
-    return done
-  }
-  /** Closing the connection rolls back uncommitted work. */
-  const changing = (work: (db: Connection) => Promise<ReadRule | undefined>) =>
-    thenSweep(withConnection(parts.connect, work))
-
+  const { thenSweep, endSweeping } = keepSweeping(() => sweep(parts, known.current()))
+  const { publish, revise } = publishing(parts, thenSweep)
   const { list, explain } = createPlanRunner('postgres', records, {
     list: async (plan, viewer, format, client) =>
       tables.list(plan, await tablesFor(plan, viewer, audiences), format, client),
     explain: async (plan, viewer, client, runs) =>
       tables.explain(plan, await tablesFor(plan, viewer, audiences), client, runs),
   })
-  const publish: Entities['publish'] = (entity, lines, event) =>
-    changing(db => publishEntity(pool, db, entity, lines, event, keptVersions))
-  const revise: Entities['revise'] = (revision, event) =>
-    changing(db => reviseEntity(pool, db, revision, event, keptVersions))
   const { openVersion, sharedSlots } = openedVersions(pool, records)
   const writes = inBatches(
     (batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))),
@@ -254,7 +262,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       return scratch
     },
     close: async () => {
-      clearInterval(sweeping)
+      endSweeping()
       await folding?.close()
       await writes.close()
       if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })

@@ -5,8 +5,10 @@ import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { keyringOf } from '../../model/keys.ts'
+import type { Repository } from '../repository.ts'
 import { type EngineOptions, partFor, type Shared } from '../runtime/event-loops.ts'
 import { whilePresent } from '../runtime/limits.ts'
+import type { HotSessions } from '../sessions.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
 import { offerAll, type PartName, parts, type Runners } from '../statements/parts.ts'
@@ -129,37 +131,17 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
     file,
     changes: offered.entities,
   })
-  const { people, sessions, repository, identities } = offered
+  const refresh: HotSessions['refresh'] = (refreshed, event) => events.refresh(refreshed, event)
+  const { people, sessions, identities } = offered
   return {
     ...offered,
     isNew,
     people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
-    sessions: {
-      ...sessions,
-      ...sqliteSessions({
-        db,
-        snapshot,
-        write: writer.write,
-        refresh: (refreshed, event) => events.refresh(refreshed, event),
-      }),
-    },
+    sessions: { ...sessions, ...sqliteSessions({ db, snapshot, write: writer.write, refresh }) },
     entities,
-    repository: {
-      ...repository,
-      bitstreamsIn: (bundle, viewer, window) => {
-        const admitting = viewer.kind === 'administrator' ? null : audiencesOf(viewer, 'by address')
-        return repository.bitstreamsIn(bundle, admitting, window)
-      },
-      putItems: (items, event) => repository.putItems(items, event, hiddenMetadata),
-      // `carrel copy` copies to PostgreSQL only. A store restored from a backup of a copy has the copy's
-      // event.
-      copiedFrom: () => null,
-    },
+    repository: repositoryOn(offered.repository, audiencesOf, hiddenMetadata),
     secrets,
-    identities: {
-      ...identities,
-      begin: (login, event) => writer.write('beginAtProvider', login, event),
-    },
+    identities: { ...identities, begin: (login, event) => writer.write('beginAtProvider', login, event) },
     trail,
     metrics: sqliteMetrics(dataFolder, snapshot, readerThreads, shared),
     clock,
@@ -181,6 +163,21 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
     },
   }
 }
+
+const repositoryOn = (
+  repository: ReturnType<typeof offerAll>['repository'],
+  audiencesOf: ReturnType<typeof sqliteAudiences>,
+  hidden: readonly string[],
+): Repository => ({
+  ...repository,
+  bitstreamsIn: (bundle, viewer, window) => {
+    const admitting = viewer.kind === 'administrator' ? null : audiencesOf(viewer, 'by address')
+    return repository.bitstreamsIn(bundle, admitting, window)
+  },
+  putItems: (items, event) => repository.putItems(items, event, hidden),
+  // `carrel copy` copies to PostgreSQL only. A store restored from a backup of a copy has the copy's event.
+  copiedFrom: () => null,
+})
 
 /** The first page, and those with the last event number and the state: almost every change writes to them. */
 function busyParts(db: Database): readonly FilePart[] {
