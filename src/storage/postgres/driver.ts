@@ -132,17 +132,6 @@ export interface PoolOptions extends ConnectionOptions {
   readonly queue: number
 }
 
-export interface Pool extends Queries {
-  /** Runs work on one connection, which is not reused if `work` destroys it or fails. */
-  use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Runs work that is a single statement on one connection, and retries it after a conflict. */
-  statement<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Runs work in a transaction, and retries it after a conflict. `work` must be safe to repeat. */
-  transaction<T>(work: (queries: Connection) => Promise<T>): Promise<T>
-  usage(): Omit<PoolMetrics, 'name'>
-  close(): Promise<void>
-}
-
 function openPool(options: PoolOptions, servers: Servers) {
   const opened = new WeakMap<pg.ClientBase, Session>()
   /** A client of the server that is the current one when it is made. */
@@ -173,7 +162,7 @@ function openPool(options: PoolOptions, servers: Servers) {
   return { pool, sessionOf }
 }
 
-export function createPool(options: PoolOptions): Pool {
+export function createPool(options: PoolOptions) {
   const servers = serversOf(options.url)
   const { pool, sessionOf } = openPool(options, servers)
 
@@ -197,6 +186,7 @@ export function createPool(options: PoolOptions): Pool {
     throw new StoreUnavailable('each new connection leads to another server than the one before')
   }
 
+  /** Runs work on one connection, which is not reused if `work` destroys it or fails. */
   async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     if (pool.waitingCount >= options.queue)
       throw new StoreUnavailable(
@@ -223,6 +213,7 @@ export function createPool(options: PoolOptions): Pool {
     }
   }
 
+  /** Runs work in a transaction, and retries it after a conflict. `work` must be safe to repeat. */
   const transaction = <T>(work: (connection: Connection) => Promise<T>): Promise<T> =>
     retryOnConflict(() =>
       use(async connection => {
@@ -234,14 +225,18 @@ export function createPool(options: PoolOptions): Pool {
       }),
     )
 
+  /** Runs work that is a single statement on one connection, and retries it after a conflict. */
   const statement = <T>(work: (connection: Connection) => Promise<T>) => retryOnConflict(() => use(work))
-  return {
+  const queries: Queries = {
     rows: (sql, ...values) => statement(db => db.rows(sql, ...values)),
     run: (sql, ...values) => statement(db => db.run(sql, ...values)),
+  }
+  return {
+    ...queries,
     use,
     statement,
     transaction,
-    usage: () => ({
+    usage: (): Omit<PoolMetrics, 'name'> => ({
       max: options.size,
       used: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
@@ -250,6 +245,8 @@ export function createPool(options: PoolOptions): Pool {
     close: () => pool.end(),
   }
 }
+
+export type Pool = ReturnType<typeof createPool>
 
 type Session = Pick<Connection, 'chain' | 'processId' | 'generation' | 'server'>
 

@@ -33,15 +33,6 @@ export interface SessionLookupResult {
   readonly generation: number
 }
 
-export interface SessionLookup {
-  /**
-   * Looks up the stamp of an eperson. Requests that arrive during a look-up share the next one (docs/decisions/0007).
-   * Their result is read after they asked, so it always includes a logout that was acknowledged before (T4).
-   */
-  ask(uuid?: string): Promise<SessionLookupResult>
-  close(): Promise<void>
-}
-
 interface Parts {
   /** Opens the connection that is reserved for look-ups, so that they never wait for a slow query. */
   readonly connect: () => Promise<Connection>
@@ -132,7 +123,7 @@ function createLookUp({ connect, watch, refresh }: Parts) {
   return { lookUp, close: () => connection?.close() }
 }
 
-export function createSessionLookup(parts: Parts): SessionLookup {
+export function createSessionLookup(parts: Parts) {
   const { lookUp, close } = createLookUp(parts)
   let nextBatch: Batch | undefined
   let running: Promise<void> | undefined
@@ -159,20 +150,26 @@ export function createSessionLookup(parts: Parts): SessionLookup {
   }
 
   return {
-    ask: uuid => {
+    /**
+     * Looks up the stamp of an eperson. Requests that arrive during a look-up share the next one (docs/decisions/0007).
+     * Their result is read after they asked, so it always includes a logout that was acknowledged before (T4).
+     */
+    ask: (uuid?: string): Promise<SessionLookupResult> => {
       if (closed) return Promise.reject(new StoreUnavailable('the store is closed'))
       nextBatch ??= newBatch()
       if (uuid !== undefined) nextBatch.uuids.add(uuid)
       running ??= run()
       return nextBatch.result
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       closed = true
       await running
       await close()
     },
   }
 }
+
+export type SessionLookup = ReturnType<typeof createSessionLookup>
 
 /** Maximum number of cached sessions. Each use checks the stamp, so a stale session is never used. */
 const maxCachedSessions = 10_000

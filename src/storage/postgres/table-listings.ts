@@ -10,7 +10,7 @@ import { pieceBytes } from '../runtime/limits.ts'
 import type { Statement } from '../tables/compile.ts'
 import { csvFields, highlightsIn, listingOf } from '../tables/plan-shape.ts'
 import { countOf, pageOf, shortPageOf, type Tables } from './compile.ts'
-import { type Connection, connect, createPool, type Pool, type PoolOptions, type Value } from './driver.ts'
+import { type Connection, connect, createPool, type PoolOptions, type Value } from './driver.ts'
 import { codeOf, withReplicaFallback } from './errors.ts'
 import { withConnection } from './perform.ts'
 import type { WorkerHandlers } from './record-worker.ts'
@@ -20,16 +20,7 @@ const maxFetched = 2_000
 /** Number of records fetched first, before their size is known. */
 const firstFetched = 100
 
-/** A database to read tables from: the primary or a replica. */
-interface TableDatabase {
-  readonly pool: Pool
-  /** Statements to run again before each page; '' for none. */
-  readonly setup: string
-  /** Opens a connection of its own for a listing. */
-  readonly connect: () => Promise<Connection>
-  /** Cancels the current statement of a server process. */
-  readonly cancel: (query: Pick<Connection, 'processId' | 'server'>) => Promise<unknown>
-}
+type TableDatabase = ReturnType<typeof tableDatabase>
 
 interface Parts {
   /** The databases to read from, in this order: the next one is read only if one can't answer. */
@@ -43,12 +34,7 @@ interface Parts {
   readonly queue: FairQueue
 }
 
-export interface TableListings {
-  list(plan: Plan, tables: Tables, format: RecordFormat, client: Client): Promise<Listing>
-  explain(plan: Plan, tables: Tables, client: Client, runs: boolean): Promise<Explanation>
-}
-
-export function createTableListings(parts: Parts): TableListings {
+export function createTableListings(parts: Parts) {
   const { databases, queue, worker } = parts
   const listLong = createLongListings(parts)
 
@@ -86,13 +72,13 @@ export function createTableListings(parts: Parts): TableListings {
   }
 
   return {
-    list: (plan, tables, format, client) => {
+    list: (plan: Plan, tables: Tables, format: RecordFormat, client: Client): Promise<Listing> => {
       const list = isShortPage(plan.page, format) ? listShort : listLong
       return whileThere(plan, client, () =>
         withReplicaFallback(databases(plan), database => list(database, plan, tables, format, client)),
       )
     },
-    explain: (plan, tables, client, runs) => {
+    explain: (plan: Plan, tables: Tables, client: Client, runs: boolean): Promise<Explanation> => {
       const statement = pageOf(plan, tables)
       return whileThere(plan, client, () =>
         withReplicaFallback(databases(plan), async database =>
@@ -106,6 +92,8 @@ export function createTableListings(parts: Parts): TableListings {
     },
   }
 }
+
+export type TableListings = ReturnType<typeof createTableListings>
 
 /** Marks the words that were found in rows, on the thread for long work. */
 async function markedRows(
@@ -248,19 +236,22 @@ const idleTimeout = "SET idle_in_transaction_session_timeout = '10min'"
 /** Lets the server end a statement when the node has disconnected. Not every version and platform supports it. */
 const checkClientConnection = 'SET client_connection_check_interval = 1000'
 
-export function tableDatabase(options: PoolOptions): TableDatabase {
+/** A database to read tables from: the primary or a replica. */
+export function tableDatabase(options: PoolOptions) {
   const pool = createPool({ ...options, optionalSetup: checkClientConnection })
   return {
     pool,
+    /** Statements to run again before each page; '' for none. */
     setup: options.setup,
+    /** Opens a connection of its own for a listing. */
     connect: () =>
       connect({
         ...options,
         setup: `${idleTimeout}; ${options.setup}`,
         optionalSetup: checkClientConnection,
       }),
-    // A new connection, because those of the pool may all be waiting for statements like the one to cancel.
-    cancel: ({ processId, server }) =>
+    // Cancels the current statement of a server process. On a new connection, because those of the pool may all be waiting for statements like the one to cancel.
+    cancel: ({ processId, server }: Pick<Connection, 'processId' | 'server'>) =>
       withConnection(
         () => connect({ ...options, url: server, setup: '' }),
         connection => connection.rows('SELECT pg_cancel_backend($1)', processId),

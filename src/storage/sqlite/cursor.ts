@@ -26,15 +26,6 @@ const watchInterval = 200
 /** Maximum size in bytes of all files of spilled rows together. */
 const maxSpilled = 256 * 1024 * 1024
 
-/** A listing of a table in pieces, which all show the state in which it began. */
-export interface Cursor {
-  /** Number of rows that the viewer sees; null if it was not requested. */
-  readonly total: number | null
-  /** @returns the next piece; null after the last one */
-  next(stop: Stop): Uint8Array<ArrayBuffer> | null
-  close(): void
-}
-
 /** The store, and the folder for files of its listings. */
 export interface StoreFile {
   readonly file: string
@@ -61,13 +52,17 @@ let spilled = 0
 const tooMuchChange = 'The store changes too much to keep the state of so long a listing.'
 let isWatching = false
 
-/** @param toPiece makes a piece of the JSON of some rows */
+/**
+ * Opens a listing of a table in pieces, which all show the state in which it began.
+ * @param toPiece makes a piece of the JSON of some rows
+ * @returns the listing, with the number of rows that the viewer sees; null if it was not requested
+ */
 export function openCursor(
   { file, folder }: StoreFile,
   plan: TablePlan,
   toPiece: (json: string[]) => Uint8Array<ArrayBuffer>,
   stop: Stop,
-): Cursor {
+) {
   // A cursor has its own connection: it keeps reading its snapshot while other reads see the newest state.
   const db = openDatabase(file, { mode: 'read', cache: cursorCache, mayGoOn, ...queryFunctions })
   try {
@@ -90,7 +85,7 @@ function cursorOver(
   db: Database,
   rows: IterableIterator<unknown[]>,
   toPiece: (json: string[]) => Uint8Array<ArrayBuffer>,
-): Omit<Cursor, 'total'> {
+) {
   let rest: ReturnType<typeof createSpillFile> | undefined
   let failure: unknown
 
@@ -139,7 +134,8 @@ function cursorOver(
   }
 
   return {
-    next: stop => {
+    /** @returns the next piece; null after the last one */
+    next: (stop: Stop): Uint8Array<ArrayBuffer> | null => {
       snapshot.asked = performance.now()
       const piece = rest?.next()
       if (piece) return piece
@@ -152,6 +148,8 @@ function cursorOver(
     },
   }
 }
+
+export type Cursor = ReturnType<typeof openCursor>
 
 /** Relieves the log by one piece of each cursor in turn, so that other calls are answered in between. */
 function relieve(): void {

@@ -29,14 +29,8 @@ interface FileParts {
 /** Maximum number of files of replaced versions that are open. */
 const maxEarlier = 8
 
-interface RecordFiles extends RecordSource {
-  /** Closes the files of all other versions. */
-  keepOnly(versions: ReadonlySet<string>): void
-  close(): void
-}
-
 /** Records in one file for each version. This thread reads short pages, reader threads everything longer. */
-export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): RecordFiles {
+export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts) {
   const opened = new Map<string, Database>()
   /** Files of versions that were replaced. */
   const earlier = new RecentlyUsed<string, Database>(maxEarlier, db => db.close())
@@ -64,7 +58,7 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
     call: reader.call,
   })
 
-  return {
+  const source: RecordSource = {
     fieldFiles,
     begin: readerThreads.begin,
     inTurn: (client, work) => readerThreads.long(client, reader => work(workIn(reader))),
@@ -85,7 +79,11 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
         close: () => reader.call('release', file).catch(() => {}),
       }
     },
-    keepOnly: versions => {
+  }
+  return {
+    ...source,
+    /** Closes the files of all other versions. */
+    keepOnly: (versions: ReadonlySet<string>): void => {
       current = versions
       for (const [version, db] of opened) {
         if (versions.has(version)) continue
@@ -93,7 +91,7 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
         db.close()
       }
     },
-    close: () => {
+    close: (): void => {
       for (const db of opened.values()) db.close()
       earlier.clear()
     },

@@ -4,21 +4,6 @@ import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
 import type { Cell } from './cells.ts'
 import type { Dialect, Mask, ReadTable, Source } from './dialect.ts'
 
-/** Writes the values of a select. */
-export interface ValueWriter extends Pick<Dialect, 'bindText'> {
-  scalar(scalar: Scalar): Cell
-  /** An aggregate over the records of a group. */
-  aggregate(aggregate: Aggregate): Cell
-  /** Equal values have the same key, and no others. */
-  key(cell: Cell): string
-  /** One value for a group of equal ones: always the same. */
-  representative(cell: Cell): string
-  /** The value as JSON. */
-  json(cell: Cell): string
-  /** Terms of an order, nulls last ascending and first descending (Q6). */
-  sort(cell: Cell, descending: boolean): string
-}
-
 /**
  * Finds the mask of a column. It applies wherever the column is read, sorted by or compared, so that nothing
  * depends on a hidden value.
@@ -65,7 +50,8 @@ interface Parts {
   readonly once: Source['once']
 }
 
-export function createValueWriter({ dialect, table, field, once }: Parts): ValueWriter {
+/** Writes the values of a select. */
+export function createValueWriter({ dialect, table, field, once }: Parts) {
   function cellFor({ computed, ...ref }: FieldRef): Cell {
     if (computed) return dialect.computed(cellFor(ref), computed)
     const whole = field(ref.name)
@@ -94,6 +80,7 @@ export function createValueWriter({ dialect, table, field, once }: Parts): Value
     }
   }
 
+  /** An aggregate over the records of a group. */
   function aggregate({ name, field: ref, part = '0' }: Aggregate): Cell {
     if (ref === null) return { kind: 'integer', sql: 'count(*)', nullable: false }
     const cell = cellFor(ref)
@@ -111,14 +98,20 @@ export function createValueWriter({ dialect, table, field, once }: Parts): Value
     bindText: dialect.bindText,
     scalar,
     aggregate,
-    key: cell => keyOf(cell, dialect),
-    representative: ({ kind, sql }) =>
+    /** Equal values have the same key, and no others. */
+    key: (cell: Cell): string => keyOf(cell, dialect),
+    /** One value for a group of equal ones: always the same. */
+    representative: ({ kind, sql }: Cell): string =>
       kind === 'json' || kind === 'number' ? `min(${dialect.byCodePoint(sql)})` : sql,
-    json: cell => dialect.json(cell, table),
-    sort: (cell, descending) =>
+    /** The value as JSON. */
+    json: (cell: Cell): string => dialect.json(cell, table),
+    /** Terms of an order, nulls last ascending and first descending (Q6). */
+    sort: (cell: Cell, descending: boolean): string =>
       dialect
         .sortTerms(cell)
         .map(term => `${term}${descending ? ' DESC' : ''}`)
         .join(', '),
   }
 }
+
+export type ValueWriter = ReturnType<typeof createValueWriter>
