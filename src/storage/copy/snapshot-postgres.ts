@@ -116,23 +116,16 @@ async function copyTable(
   }
 }
 
+type State = { readonly store: string } & Readonly<Record<'mark' | 'records' | 'audiences' | 'stamp', number>>
+
 /** Copies the id of the store, and the values from which its stamps, ids and time go on. */
 async function copyState(db: Connection, copy: Database): Promise<void> {
-  const [state] = await db.rows<{
-    store: string
-    stamp: number
-    mark: number
-    records: number
-    audiences: number
-  }>('SELECT store, mark, records, audiences, (SELECT last_value FROM stamp) AS stamp FROM state')
-  const { store = '', stamp = 0, mark = 0, records = 0, audiences = 0 } = state ?? {}
-  copy.run(
-    'UPDATE state SET store = ?, mark = ?, records = ?, audiences = ?',
-    store,
-    mark,
-    records,
-    audiences,
+  const [state = { store: '', mark: 0, records: 0, audiences: 0, stamp: 0 }] = await db.rows<State>(
+    'SELECT store, mark, records, audiences, (SELECT last_value FROM stamp) AS stamp FROM state',
   )
+  const { store, mark, records, audiences, stamp } = state
+  const sql = 'UPDATE state SET store = ?, mark = ?, records = ?, audiences = ?'
+  copy.run(sql, store, mark, records, audiences)
   copy.run('UPDATE stamp SET last = ?', stamp)
 }
 
