@@ -3,6 +3,7 @@ import { type AccessTokens, useInterval } from '../sessions.ts'
 import { changeStamp } from './people-rows.ts'
 import {
   type Change,
+  column,
   count,
   insert,
   record,
@@ -11,6 +12,7 @@ import {
   rows,
   run,
   type StatementsOf,
+  value,
 } from './statements.ts'
 
 /** Access tokens of programs (docs/decisions/0040). */
@@ -41,22 +43,19 @@ export const accessTokens = {
     *add({ id, eperson, name, hash, scope, networks, created, expires }, event) {
       yield* rights(event, 'own')
       // The lock makes concurrent additions see each other.
-      const owner = yield* row<{ password_stamp: number }>(
+      const stamp = yield* value<number>(
         'SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE',
         eperson,
       )
-      if (!owner) return 'no-eperson'
+      if (stamp === undefined) return 'no-eperson'
       yield* run(
         'DELETE FROM access_token WHERE eperson = $1 AND (expires <= $2 OR password_stamp <> $3)',
         eperson,
         created,
-        owner.password_stamp,
+        stamp,
       )
-      const others = yield* rows<{ name: string }>(
-        'SELECT name FROM access_token WHERE eperson = $1',
-        eperson,
-      )
-      if (others.some(other => other.name === name)) return 'name-taken'
+      const others = yield* column<string>('SELECT name FROM access_token WHERE eperson = $1', eperson)
+      if (others.includes(name)) return 'name-taken'
       if (others.length >= maxAccessTokens) return 'too-many'
       yield* insert('access_token', {
         id,
@@ -67,21 +66,21 @@ export const accessTokens = {
         networks: JSON.stringify(networks),
         created,
         expires,
-        password_stamp: owner.password_stamp,
+        password_stamp: stamp,
       })
       yield* record(event)
       return 'added'
     },
     *revoke(id, eperson, event) {
       yield* rights(event, 'own')
-      const revoked = yield* row<{ eperson: string }>(
+      const revoked = yield* value<string>(
         'DELETE FROM access_token WHERE id = $1 AND eperson = coalesce($2, eperson) RETURNING eperson',
         id,
         eperson,
       )
       if (!revoked) return false
-      yield* changeStamp(revoked.eperson)
-      yield* record({ ...event, eperson: revoked.eperson })
+      yield* changeStamp(revoked)
+      yield* record({ ...event, eperson: revoked })
       return true
     },
     *revokeAll(eperson, event) {

@@ -9,8 +9,8 @@ import {
 } from '../../model/item-changes.ts'
 import type { Bitstream, Item } from '../../model/items.ts'
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
-import { accessObject, itemDifferences } from './items.ts'
-import { type Change, now, record, row, rows, run, update } from './statements.ts'
+import { accessObject, itemDifferences, storedBytes } from './items.ts'
+import { type Change, now, record, row, rows, run, update, value } from './statements.ts'
 
 export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<ItemOutcome> {
   const bundle = yield* lockBundle(change.bundle)
@@ -50,10 +50,7 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
 /** @param more bytes that are to be added */
 function* isFull(more: number, quota: number | null): Change<boolean> {
   if (quota === null) return false
-  const stored = yield* row<{ bytes: number }>(
-    'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM audience',
-  )
-  return (stored?.bytes ?? 0) + more > quota
+  return (yield* storedBytes()) + more > quota
 }
 
 const isNamed = (item: string, bundle: string, name: string) =>
@@ -63,16 +60,15 @@ type ExistingBitstream = Omit<Bitstream, 'readers' | 'created'> & Pick<Item, 'id
 
 /** Finds a bitstream, and locks its item. */
 function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
-  const item = yield* row<{ identifier: string }>(
-    `SELECT identifier FROM item
-     WHERE uuid = (SELECT item FROM bitstream WHERE bitstream.uuid = $1) FOR UPDATE`,
+  const identifier = yield* value<string>(
+    'SELECT identifier FROM item WHERE uuid = (SELECT item FROM bitstream WHERE bitstream.uuid = $1) FOR UPDATE',
     uuid,
   )
   const found = yield* row<Omit<ExistingBitstream, 'identifier'>>(
     'SELECT uuid, item, bundle, name, description, mime_type AS "mimeType", size, sha256 FROM bitstream WHERE uuid = $1',
     uuid,
   )
-  return item && found && { ...found, identifier: item.identifier }
+  return identifier === undefined || !found ? undefined : { ...found, identifier }
 }
 
 export function* editBitstream(change: EditBitstream, event: AuditEvent): Change<ItemOutcome> {

@@ -2,7 +2,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import { type ItemChange, type ItemOutcome, maxBundles } from '../../model/item-changes.ts'
 import type { Bundle, Item } from '../../model/items.ts'
 import { itemDifferences } from './items.ts'
-import { type Change, insert, now, record, row, run } from './statements.ts'
+import { type Change, insert, now, record, row, run, value } from './statements.ts'
 
 /** A bundle with the identifier of its item. */
 type ExistingBundle = Bundle & Pick<Item, 'identifier'>
@@ -41,11 +41,8 @@ export function* addBundle(
   { item, uuid, name }: ItemChange & { kind: 'add-bundle' },
   event: AuditEvent,
 ): Change<ItemOutcome> {
-  const found = yield* row<{ identifier: string }>(
-    'SELECT identifier FROM item WHERE uuid = $1 FOR UPDATE',
-    item,
-  )
-  if (!found) return 'gone'
+  const identifier = yield* value<string>('SELECT identifier FROM item WHERE uuid = $1 FOR UPDATE', item)
+  if (identifier === undefined) return 'gone'
   const bundles = yield* row<{ named: number; count: number; next: number }>(
     `SELECT coalesce(sum(CASE WHEN name = $2 THEN 1 ELSE 0 END), 0) AS named, count(*) AS count,
        coalesce(max(place), -1) + 1 AS next FROM bundle WHERE item = $1`,
@@ -57,7 +54,7 @@ export function* addBundle(
   if (bundles.count >= maxBundles) return 'many'
   yield* insert('bundle', { uuid, item, name, place: bundles.next })
   yield* touchItem(item, true)
-  const object = `${found.identifier}, ${name}`
+  const object = `${identifier}, ${name}`
   yield* record({ ...event, event: 'bundle.add', object, ...itemDifferences(null, { uuid, name }) })
   return 'changed'
 }

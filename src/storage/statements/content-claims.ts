@@ -1,5 +1,5 @@
 import type { Repository } from '../repository.ts'
-import { type Change, clock, insertAll, rows, run, type SomeOf } from './statements.ts'
+import { type Change, clock, column, insertAll, run, type SomeOf } from './statements.ts'
 
 /** Time in ms for which a claim protects a content, and that a content must have been unused before it is deleted. */
 const hour = 60 * 60 * 1000
@@ -68,6 +68,6 @@ export const contentClaims = {
 
 type ClaimMethod = 'claimContent' | 'sweepContents' | 'endDeletion' | 'forgetClaims'
 
-function* hashes(...query: Parameters<typeof rows>): Change<ReadonlySet<string>> {
-  return new Set((yield* rows<{ sha256: string }>(...query)).map(({ sha256 }) => sha256))
+function* hashes(...query: Parameters<typeof column>): Change<ReadonlySet<string>> {
+  return new Set(yield* column<string>(...query))
 }

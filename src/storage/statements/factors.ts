@@ -9,6 +9,7 @@ import { keepOnly } from './sessions.ts'
 import {
   type Change,
   clock,
+  column,
   count,
   insert,
   insertAll,
@@ -56,10 +57,10 @@ export const factors = {
       const owner = yield* lockOwner(eperson)
       if (!owner || (by && !isAlive({ ...owner, ...readState(owner.state, owner.sessionKey) }, by.session)))
         return 'ended'
-      const others = yield* rows<{ kind: string }>('SELECT kind FROM factor WHERE eperson = $1', eperson)
+      const others = yield* column<string>('SELECT kind FROM factor WHERE eperson = $1', eperson)
       if ((others.length === 0) !== (codes !== null)) return 'changed'
       const most = factor.kind === 'totp' ? maxTotp : maxFactors
-      const alike = factor.kind === 'totp' ? others.filter(({ kind }) => kind === 'totp') : others
+      const alike = factor.kind === 'totp' ? others.filter(kind => kind === 'totp') : others
       if (others.length >= maxFactors || alike.length >= most) return 'too-many'
       const row = { ...rest, eperson, alone: Number(alone) }
       if ((yield* insert('factor', row, '(credential) DO NOTHING')) === 0) return 'known'

@@ -1,7 +1,18 @@
 import { type Awaitable, andThen } from '../../lib/awaitable.ts'
 import { administratorGroup, type Group } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { type Change, lock, nextStamp, type Read, rights, row, rows, run, TakenBack } from './statements.ts'
+import {
+  type Change,
+  lock,
+  nextStamp,
+  type Read,
+  rights,
+  row,
+  rows,
+  run,
+  TakenBack,
+  value,
+} from './statements.ts'
 
 /** Groups in groups, as SQL (docs/decisions/0039). UNION visits each group once, even on several paths. */
 
@@ -42,7 +53,7 @@ const keepGroups = (): Change<void> => lock('LOCK TABLE epersongroup IN ROW SHAR
 /** Counts the levels below or above a group, itself included. Stops at one more than `max`. */
 export function* levels(group: string, way: 'below' | 'above', max: number): Read<number> {
   const [from, to] = way === 'below' ? ['parent', 'child'] : ['child', 'parent']
-  const found = yield* row<{ levels: number }>(
+  const found = yield* value<number>(
     `WITH RECURSIVE path (id, n) AS (
        SELECT uuid, 1 FROM epersongroup WHERE uuid = $1
        UNION SELECT s.${to}, n + 1 FROM subgroup s JOIN path ON s.${from} = path.id WHERE n <= $2)
@@ -50,7 +61,7 @@ export function* levels(group: string, way: 'below' | 'above', max: number): Rea
     group,
     max,
   )
-  return found?.levels ?? 1
+  return found ?? 1
 }
 
 /**

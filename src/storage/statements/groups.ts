@@ -32,7 +32,19 @@ import {
   toEperson,
   useOfGroup,
 } from './people-rows.ts'
-import { type Change, record, rights, row, rows, run, type SomeOf, TakenBack, update } from './statements.ts'
+import {
+  type Change,
+  column,
+  record,
+  rights,
+  row,
+  rows,
+  run,
+  type SomeOf,
+  TakenBack,
+  update,
+  value,
+} from './statements.ts'
 
 /** Groups with their members and subgroups: commands name them by name, requests over HTTP by uuid. */
 export const groups = {
@@ -42,12 +54,12 @@ export const groups = {
     groupsByName: names => rows('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names),
     listGroups: () => rows('SELECT uuid, name, members FROM groups ORDER BY name'),
     *groupMembers(name) {
-      const known = yield* row<{ uuid: string }>('SELECT uuid FROM epersongroup WHERE name = $1', name)
-      if (!known) return undefined
+      const known = yield* value<string>('SELECT uuid FROM epersongroup WHERE name = $1', name)
+      if (known === undefined) return undefined
       const members = yield* rows<EpersonRow>(
         `SELECT ${epersonColumns} FROM membership JOIN eperson ON uuid = eperson
          WHERE epersongroup = $1 ORDER BY email_key`,
-        known.uuid,
+        known,
       )
       return members.map(toEperson)
     },
@@ -59,10 +71,7 @@ export const groups = {
         eperson,
       ),
     *membershipsOf(eperson, more) {
-      const direct = yield* rows<{ id: string }>(
-        'SELECT epersongroup AS id FROM membership WHERE eperson = $1',
-        eperson,
-      )
+      const direct = yield* column<string>('SELECT epersongroup FROM membership WHERE eperson = $1', eperson)
       const groups = `SELECT epersongroup FROM membership WHERE eperson = $1
         UNION SELECT uuid FROM epersongroup WHERE uuid = ANY($2)`
       const inclusions = yield* rows<{ child: string; parent: string }>(
@@ -72,7 +81,7 @@ export const groups = {
         more,
         maxInclusions,
       )
-      return { direct: direct.map(({ id }) => id), inclusions }
+      return { direct, inclusions }
     },
     *canRemoveGroup(uuid) {
       const group = yield* groupWith(uuid)

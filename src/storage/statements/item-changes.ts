@@ -22,7 +22,7 @@ import {
   stateOf,
 } from './items.ts'
 import { setPolicies, showAs } from './reader-changes.ts'
-import { type Change, insert, now, type Read, record, row, run } from './statements.ts'
+import { type Change, insert, now, type Read, record, row, run, value } from './statements.ts'
 
 /** @param event a template; `event`, `object` and `changes` are filled in */
 export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOutcome> {
@@ -130,9 +130,9 @@ function* forget(uuid: string): Change<void> {
 
 /** @returns false if there was no such item */
 export function* deleteNamed(identifier: string, event: AuditEvent): Change<boolean> {
-  const found = yield* row<{ uuid: string }>('SELECT uuid FROM item WHERE identifier = $1', identifier)
-  if (!found) return false
-  const change = { kind: 'delete-item', item: found.uuid, revision: null } as const
+  const item = yield* value<string>('SELECT uuid FROM item WHERE identifier = $1', identifier)
+  if (item === undefined) return false
+  const change = { kind: 'delete-item', item, revision: null } as const
   return (yield* deleteItem(change, event)) === 'changed'
 }
 

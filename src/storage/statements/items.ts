@@ -9,7 +9,7 @@ import {
   summaryOf,
 } from '../../model/items.ts'
 import { type Readers, readersText, type Visibility } from '../../model/readers.ts'
-import { type Change, lock, row, rows, run } from './statements.ts'
+import { type Change, lock, type Read, row, rows, run, value } from './statements.ts'
 
 /** Statements and columns shared by the changes of items, files and readers. */
 
@@ -121,6 +121,12 @@ function* found(readers: readonly string[]): Change<ReadonlyMap<string, number>>
   const sql = 'SELECT id, readers FROM audience WHERE readers = ANY($1)'
   const known = yield* rows<{ id: number; readers: string }>(sql, readers)
   return new Map(known.map(({ id, readers: text }) => [text, id]))
+}
+
+/** Total bytes of all bitstreams, each with those of its content. */
+export function* storedBytes(): Read<number> {
+  const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM audience'
+  return (yield* value<number>(sql)) ?? 0
 }
 
 type Values = Readonly<Record<string, unknown>>

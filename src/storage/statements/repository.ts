@@ -5,10 +5,11 @@ import { type BundlePlace, demoStates, type Repository } from '../repository.ts'
 import type { Part, Window } from '../window.ts'
 import { contentClaims } from './content-claims.ts'
 import { deleteNamed, itemChange, siteIn } from './item-changes.ts'
-import { holderExpression, maxHolders } from './items.ts'
+import { holderExpression, maxHolders, storedBytes } from './items.ts'
 import { addAudiences, putItems } from './put-items.ts'
 import { setReaders } from './reader-changes.ts'
 import {
+  column,
   count,
   partOf,
   type Read,
@@ -18,6 +19,7 @@ import {
   run,
   type StatementsOf,
   type Value,
+  value,
 } from './statements.ts'
 
 /** Items, their bundles and files, and the site. */
@@ -64,9 +66,7 @@ export const repository = {
         `${name}/`,
       ),
 
-    *uuidOf(identifier) {
-      return (yield* row<{ uuid: string }>('SELECT uuid FROM item WHERE identifier = $1', identifier))?.uuid
-    },
+    uuidOf: identifier => value('SELECT uuid FROM item WHERE identifier = $1', identifier),
     *knownItems(identifiers) {
       const found = yield* rows<{ identifier: string; uuid: string; fingerprint: string; readers: string }>(
         `SELECT identifier, uuid, fingerprint, readers FROM item JOIN audience ON id = item.audience
@@ -103,32 +103,32 @@ export const repository = {
             items + bitstreams > 0 && readers.some(rule => rule.reader === reader),
         )
     },
-    *objectsOf(kind, audience, { offset, limit }) {
-      const sql = `SELECT uuid FROM ${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`
-      return (yield* rows<{ uuid: string }>(sql, audience, limit, offset)).map(({ uuid }) => uuid)
-    },
+    objectsOf: (kind, audience, { offset, limit }) =>
+      column(
+        `SELECT uuid FROM ${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`,
+        audience,
+        limit,
+        offset,
+      ),
     policyNotes: object =>
       rows<PolicyNote>(
         'SELECT id, rule, name, description, type FROM policy WHERE object = $1 ORDER BY id',
         object,
       ),
     site: () => siteIn(),
-    *bytes() {
-      const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM audience'
-      return (yield* row<{ bytes: number }>(sql))?.bytes ?? 0
-    },
+    bytes: storedBytes,
 
     *copiedFrom() {
       const sql = "SELECT object FROM event WHERE event = 'store.copy' ORDER BY id DESC LIMIT 1"
-      return (yield* row<{ object: string | null }>(sql))?.object ?? null
+      return (yield* value<string | null>(sql)) ?? null
     },
     *storeId() {
-      const found = yield* row<{ store: string }>('SELECT store FROM state')
-      if (!found) throw new Error('the store has lost its state row')
-      return found.store
+      const id = yield* value<string>('SELECT store FROM state')
+      if (id === undefined) throw new Error('the store has lost its state row')
+      return id
     },
     *demo() {
-      return demoStates[(yield* row<{ demo: number }>('SELECT demo FROM state'))?.demo ?? 0] ?? 'none'
+      return demoStates[(yield* value<number>('SELECT demo FROM state')) ?? 0] ?? 'none'
     },
     contents: (after, max) =>
       rows<Content>(
@@ -136,18 +136,16 @@ export const repository = {
         after,
         max,
       ),
-    *holders(sha256) {
-      const found = yield* rows<{ holder: string }>(
+    holders: sha256 =>
+      column(
         `SELECT ${holderExpression} AS holder FROM bitstream JOIN item ON item.uuid = bitstream.item
          WHERE sha256 = $1 ORDER BY holder LIMIT $2`,
         sha256,
         maxHolders,
-      )
-      return found.map(({ holder }) => holder)
-    },
+      ),
     *contentsInUse(sha256) {
       const sql = 'SELECT DISTINCT sha256 FROM bitstream WHERE sha256 = ANY($1)'
-      return new Set((yield* rows<{ sha256: string }>(sql, sha256)).map(one => one.sha256))
+      return new Set(yield* column<string>(sql, sha256))
     },
   },
   changes: {

@@ -77,9 +77,19 @@ export function* row<T>(sql: Sql, ...values: readonly Value[]): Statements<T | u
   return (yield* rows<T>(sql, ...values))[0]
 }
 
+/** Reads the only column of some rows. */
+export function* column<T>(sql: Sql, ...values: readonly Value[]): Statements<readonly T[]> {
+  return (yield* rows<Record<string, T>>(sql, ...values)).map(one => Object.values(one)[0] as T)
+}
+
+/** Reads the only column of a row. @returns undefined if there is no row */
+export function* value<T>(sql: Sql, ...values: readonly Value[]): Statements<T | undefined> {
+  return (yield* column<T>(sql, ...values))[0]
+}
+
 /** @param from what follows FROM */
 export function* count(from: string, ...values: readonly Value[]): Read<number> {
-  return (yield* row<{ count: number }>(`SELECT count(*) AS count FROM ${from}`, ...values))?.count ?? 0
+  return (yield* value<number>(`SELECT count(*) AS count FROM ${from}`, ...values)) ?? 0
 }
 
 /** A part of a list, and how many elements the whole list has. */
@@ -129,9 +139,9 @@ export function* insertNumbered(table: string, columns: Columns): Statements<num
   const names = Object.keys(columns)
   const marks = names.map((_, at) => `$${at + 1}`)
   const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks}) RETURNING id`
-  const added = yield* row<{ id: number }>(sql, ...Object.values(columns))
-  if (!added) throw new Error(`${table}: the row was not added`)
-  return added.id
+  const id = yield* value<number>(sql, ...Object.values(columns))
+  if (id === undefined) throw new Error(`${table}: the row was not added`)
+  return id
 }
 
 /** Changes rows. @param columns their new values @param where the values by which they are found */
