@@ -14,6 +14,12 @@ export const definitionOf = ({ name: _, ...definition }: Entity): string => JSON
 
 export const isImported = (entity: Entity): entity is RecordEntity => entity.source.kind === 'records'
 
+/** @param definition undefined: there is none */
+export function importedAs(name: string, definition: string | undefined): RecordEntity | undefined {
+  const entity = definition === undefined ? undefined : toEntity({ name, definition })
+  return entity && isImported(entity) ? entity : undefined
+}
+
 export function* findEntity(name: string): Read<Entity | undefined> {
   const found = yield* row<EntityRow>('SELECT name, definition FROM entity WHERE name = $1', name)
   return found && toEntity(found)

@@ -4,9 +4,9 @@ import type { EntityState } from '../../model/snapshots.ts'
 import { type ChangeRow, lineOf } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { FollowedRow } from '../single-records.ts'
-import { definitionOf, isImported, toEntity } from './entity-rows.ts'
+import { definitionOf, importedAs } from './entity-rows.ts'
 import { beyond, keepVersion, oldestOf, ownSize, retire, type Sized } from './kept-versions.ts'
-import { type Change, clock, insert, type Read, row, rows, run } from './statements.ts'
+import { type Change, clock, insert, type Read, row, rows, run, value } from './statements.ts'
 
 /** Versions that were replaced a short while ago and that snapshots may name (docs/decisions/0082). */
 
@@ -36,8 +36,7 @@ function* holdVersion(entity: RecordEntity, folded: number | null): Change<void>
   const upTo = folded ?? Number.MAX_SAFE_INTEGER
   const [of, given] = ['record_change WHERE entity = $1 AND seq <= $2', [name, upTo] as const]
   const changes = yield* amountOf(of, ...given)
-  const written = yield* row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${of}`, ...given)
-  const last = written?.seq ?? line.folded
+  const last = (yield* value<number | null>(`SELECT max(seq) AS seq FROM ${of}`, ...given)) ?? line.folded
   // A version that was made of one that is held needs no files: its states are read from that one.
   const before = folded === null ? undefined : yield* extensible(line, changes)
   const version = before ?? source.version
@@ -61,14 +60,14 @@ function* holdVersion(entity: RecordEntity, folded: number | null): Change<void>
 
 /** @returns a held version of the line that ends where this one begins, and has room for these changes */
 function* extensible({ root, folded }: ReturnType<typeof lineOf>, changes: Amount): Read<string | undefined> {
-  const before = yield* row<{ version: string }>(
+  const before = yield* value<string>(
     'SELECT version FROM held_version WHERE root = $1 AND last = $2 ORDER BY folded DESC LIMIT 1',
     ...[root, folded],
   )
-  if (!before) return undefined
-  const held = yield* amountOf('held_change WHERE version = $1', before.version)
+  if (before === undefined) return undefined
+  const held = yield* amountOf('held_change WHERE version = $1', before)
   const fits = held.count + changes.count <= maxChanges && held.bytes + changes.bytes <= maxBytes
-  return fits ? before.version : undefined
+  return fits ? before : undefined
 }
 
 /** Finds the version of the line from which a state can be read. */
@@ -76,13 +75,12 @@ export function* heldState(
   { entity: name, root, seq }: EntityState,
   { held }: KeptVersionLimits,
 ): Read<RecordEntity | undefined> {
-  const found = yield* row<{ definition: string }>(
+  const found = yield* value<string>(
     `SELECT definition FROM held_version WHERE root = $1 AND entity = $2 AND folded <= $3 AND last >= $3 AND at > $4
      ORDER BY folded DESC LIMIT 1`,
     ...[root, name, seq, (yield* clock()) - held.time],
   )
-  const entity = found && toEntity({ name, ...found })
-  return entity && isImported(entity) ? entity : undefined
+  return importedAs(name, found)
 }
 
 /** The changes of a held version, oldest first. */
@@ -107,8 +105,7 @@ export const heldFrom = (
 
 /** Size in bytes of all held versions, without the records that they share. */
 export function* heldSize(): Read<number> {
-  const found = yield* row<{ bytes: number }>('SELECT coalesce(sum(own), 0) AS bytes FROM held_version')
-  return Number(found?.bytes ?? 0)
+  return Number((yield* value<number>('SELECT coalesce(sum(own), 0) FROM held_version')) ?? 0)
 }
 
 /** Removes the held versions that are beyond a limit. */

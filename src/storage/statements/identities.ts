@@ -21,6 +21,7 @@ import {
 } from './people-rows.ts'
 import {
   type Change,
+  column,
   count,
   insert,
   nextStamp,
@@ -32,6 +33,7 @@ import {
   rows,
   run,
   type StatementsOf,
+  value,
 } from './statements.ts'
 
 /**
@@ -59,18 +61,18 @@ export const identities = {
     },
     *readTicket(id, now) {
       const sql = 'SELECT content FROM ticket WHERE id = $1 AND expires > $2'
-      return (yield* row<{ content: string }>(sql, id, now))?.content
+      return yield* value<string>(sql, id, now)
     },
   },
   changes: {
     recognize: (identity, matching, event) => recognize(identity, matching, event),
     *endAtProvider(which, event) {
-      const ended = yield* rows<{ eperson: string }>(
+      const ended = yield* column<string>(
         `DELETE FROM provider_session WHERE eperson IN (SELECT eperson ${sessionsAt}) RETURNING eperson`,
         ...filterOf(which),
       )
       // Epersons are locked in one order everywhere, so that two changes don't deadlock.
-      const epersons = [...new Set(ended.map(({ eperson }) => eperson))].toSorted()
+      const epersons = [...new Set(ended)].toSorted()
       for (const eperson of epersons) {
         yield* endTokens(eperson)
         yield* record({ ...event, eperson })
@@ -100,16 +102,15 @@ export const identities = {
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
       const { uuid } = eperson
-      const unlinked = yield* row<{ subject: string }>(
+      const subject = yield* value<string>(
         'DELETE FROM identity WHERE eperson = $1 AND provider = $2 RETURNING subject',
         uuid,
         provider,
       )
-      if (!unlinked) return 'unchanged'
+      if (subject === undefined) return 'unchanged'
       yield* endTokens(uuid)
       yield* endAccessTokens(uuid)
       yield* run('DELETE FROM provider_session WHERE eperson = $1', uuid)
-      const { subject } = unlinked
       yield* record({ ...event, eperson: uuid, changes: { before: { subject }, after: null } })
       return 'changed'
     },
@@ -122,7 +123,7 @@ export const identities = {
     },
     *takeTicket(id, now) {
       const sql = 'DELETE FROM ticket WHERE id = $1 AND expires > $2 RETURNING content'
-      return (yield* row<{ content: string }>(sql, id, now))?.content
+      return yield* value<string>(sql, id, now)
     },
     *replaceTicket(id, before, content, expires) {
       const sql = 'UPDATE ticket SET content = $3, expires = $4 WHERE id = $1 AND content = $2'

@@ -3,7 +3,7 @@ import { type StoreFacts, searchedEvents, type TokenHolder } from '../inspection
 import { below } from './group-tree.ts'
 import { heldSize } from './held-versions.ts'
 import { trail } from './prune-trail.ts'
-import { clock, type Read, row, rows } from './statements.ts'
+import { clock, type Read, row, rows, value } from './statements.ts'
 
 type Facts = Pick<
   StoreFacts,
@@ -21,21 +21,21 @@ type Facts = Pick<
  * @param isCurrent false if the schema may be another one
  */
 export function* factsOf(isCurrent: boolean): Read<Facts> {
-  const administrators = yield* row<{ count: number }>(
+  const administrators = yield* value<number>(
     `${below('SELECT uuid FROM epersongroup WHERE name = $1')} SELECT count(DISTINCT e.uuid) AS count FROM below
        JOIN membership m ON m.epersongroup = below.id JOIN eperson e ON e.uuid = m.eperson WHERE e.enabled = 1`,
     administratorGroup,
   )
-  const event = yield* row<{ time: string }>('SELECT time FROM event ORDER BY id DESC LIMIT 1')
-  const backup = yield* row<{ time: string | null }>(
+  const event = yield* value<string>('SELECT time FROM event ORDER BY id DESC LIMIT 1')
+  const backup = yield* value<string | null>(
     `SELECT max(time) AS time FROM (SELECT time, event, outcome FROM event ORDER BY id DESC LIMIT ${searchedEvents}) recent
      WHERE event = 'store.backup' AND outcome = 'success'`,
   )
   const file = isCurrent ? yield* row('SELECT 1 AS one FROM bitstream LIMIT 1') : undefined
   return {
-    administrators: administrators?.count ?? 0,
-    newestEvent: toTime(event?.time),
-    newestBackup: toTime(backup?.time),
+    administrators: administrators ?? 0,
+    newestEvent: toTime(event),
+    newestBackup: toTime(backup),
     repeatedEvents: isCurrent ? yield* trail.reads.size() : null,
     heldVersions: isCurrent ? yield* heldSize() : null,
     tokensWithoutFactor: isCurrent ? yield* tokensWithoutFactor() : null,

@@ -1,8 +1,8 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { KeptVersion, KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { RecordEntity } from '../entities.ts'
-import { definitionOf, isImported, toEntity } from './entity-rows.ts'
-import { type Change, clock, insertNumbered, type Read, row, rows, run } from './statements.ts'
+import { definitionOf, importedAs, toEntity } from './entity-rows.ts'
+import { type Change, clock, insertNumbered, type Read, row, rows, run, value } from './statements.ts'
 
 /**
  * Versions that imports have replaced and that can be restored (docs/decisions/0071), and those that nothing needs any more,
@@ -66,14 +66,13 @@ export function* findKept(
   id: number,
   { days }: KeptVersionLimits,
 ): Read<RecordEntity | undefined> {
-  const found = yield* row<{ definition: string }>(
+  const found = yield* value<string>(
     'SELECT definition FROM kept_version WHERE id = $1 AND entity = $2 AND at > $3',
     id,
     name,
     (yield* clock()) - days * day,
   )
-  const entity = found && toEntity({ name, ...found })
-  return entity && isImported(entity) ? entity : undefined
+  return importedAs(name, found)
 }
 
 /** Gives a kept version to its entity again, which has no single records: those of the version come back. */
@@ -176,8 +175,8 @@ function* remove(kept: readonly Pick<KeptRow, 'id' | 'version'>[]): Change<void>
  * @param time for which they are kept, in ms
  */
 export function* oldestOf(time: number): Read<number> {
-  const state = yield* row<{ mark: number }>('SELECT mark FROM state')
-  return Math.min(yield* clock(), state?.mark ?? 0) - time
+  const mark = yield* value<number>('SELECT mark FROM state')
+  return Math.min(yield* clock(), mark ?? 0) - time
 }
 
 /** @returns true if a kept or held version is older than the limit */

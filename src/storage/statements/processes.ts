@@ -16,6 +16,7 @@ import {
 import {
   type Change,
   clock,
+  column,
   count,
   insert,
   insertAll,
@@ -31,6 +32,7 @@ import {
   type StatementsOf,
   update,
   type Value,
+  value,
 } from './statements.ts'
 
 /** Processes and their logs (docs/decisions/0042). There are few, so their lists are read at once. */
@@ -59,19 +61,16 @@ export const processes = {
       return { rows: found.map(toProcess), total }
     },
     *lines(id, after, limit) {
-      const process = yield* row<{ written: number }>('SELECT written FROM process WHERE id = $1', id)
+      const written = yield* value<number>('SELECT written FROM process WHERE id = $1', id)
       const lines = yield* rows<LogLine>(
         'SELECT n, time, text FROM process_line WHERE process = $1 AND n > $2 ORDER BY n LIMIT $3',
         id,
         after,
         limit,
       )
-      return { lines, left: Math.max(0, (process?.written ?? 0) - maxLines) }
+      return { lines, left: Math.max(0, (written ?? 0) - maxLines) }
     },
-    *owners() {
-      const found = yield* rows<{ owner: string }>('SELECT DISTINCT owner FROM process WHERE ended IS NULL')
-      return found.map(({ owner }) => owner)
-    },
+    owners: () => column('SELECT DISTINCT owner FROM process WHERE ended IS NULL'),
   },
   changes: {
     *begin(asked, place) {
@@ -160,17 +159,17 @@ const seenState = "CASE WHEN ended IS NULL AND beat <= $1 THEN 'interrupted' ELS
 
 /** A silent process is still its owner's until it is marked as interrupted. */
 function* standingOf(id: number, owner: string, locking = ''): Read<Standing> {
-  const found = yield* row<{ cancelled: number }>(
+  const cancelled = yield* value<number>(
     `SELECT cancelled FROM process WHERE id = $1 AND owner = $2 AND ended IS NULL${locking}`,
     id,
     owner,
   )
-  return found === undefined ? 'lost' : found.cancelled === 1 ? 'cancelled' : 'wanted'
+  return cancelled === undefined ? 'lost' : cancelled === 1 ? 'cancelled' : 'wanted'
 }
 
 function* lockedState(id: number): Change<ProcessState | undefined> {
   const sql = `SELECT ${seenState} AS state FROM process WHERE id = $2 FOR UPDATE`
-  return (yield* row<{ state: ProcessState }>(sql, yield* silence(), id))?.state
+  return yield* value<ProcessState>(sql, yield* silence(), id)
 }
 
 /**

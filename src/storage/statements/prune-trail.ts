@@ -8,7 +8,7 @@ import {
   type SignedHead,
 } from '../../model/trail.ts'
 import type { KeptWithin } from '../trail.ts'
-import { type Change, type Read, row, rows, run } from './statements.ts'
+import { type Change, column, type Read, row, rows, run, value } from './statements.ts'
 import { keep, type Link, lastCheckpoint, lateIds, linkColumns, loadKey, seenBy, signEnds } from './trail.ts'
 
 /**
@@ -18,7 +18,7 @@ import { keep, type Link, lastCheckpoint, lateIds, linkColumns, loadKey, seenBy,
 export const trail = {
   reads: {
     *size(): Read<number> {
-      return (yield* row<{ bytes: number }>('SELECT bytes FROM trail_size'))?.bytes ?? 0
+      return (yield* value<number>('SELECT bytes FROM trail_size')) ?? 0
     },
   },
   changes: {
@@ -66,15 +66,12 @@ function* remove(old: readonly SignedHead[], { last, marker, before }: Pruning):
   const pruned = ids.length + (marker ? (detailOf(marker).pruned ?? 0) : 0)
   const detail = { upto: seenBy(last), ...kept, events: ids.length, pruned, before }
   yield* keep(last, 'prune', detail, [...heads, ...carried])
-  const measured = yield* row<{ bytes: number }>(
+  const bytes = yield* value<number>(
     `SELECT CAST(coalesce(sum(${bytesOfEvent}), 0) AS BIGINT) AS bytes FROM event
      WHERE id = ANY($1) AND chain < 0 AND id <= (SELECT upto FROM trail_size)`,
     ids,
   )
-  yield* run(
-    'UPDATE trail_size SET bytes = CASE WHEN bytes < $1 THEN 0 ELSE bytes - $1 END',
-    measured?.bytes ?? 0,
-  )
+  yield* run('UPDATE trail_size SET bytes = CASE WHEN bytes < $1 THEN 0 ELSE bytes - $1 END', bytes ?? 0)
   yield* run('DELETE FROM event WHERE id = ANY($1)', ids)
   yield* run('DELETE FROM trail_head WHERE checkpoint < $1', kept.first)
   yield* run('DELETE FROM trail_checkpoint WHERE n < $1', kept.first)
@@ -197,7 +194,7 @@ function* firstKept(
   const oldest = yield* rows<Link>(
     `SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n LIMIT ${pruneLimit}`,
   )
-  const needed = yield* row<{ n: number }>(
+  const needed = yield* value<number>(
     `WITH gone AS MATERIALIZED (SELECT chain, place FROM trail_head WHERE checkpoint = $1)
      SELECT k.n FROM trail_checkpoint k JOIN trail_head h ON h.checkpoint = k.n
      WHERE k.kind <> 'prune' AND NOT (h.event = ANY($2))
@@ -206,7 +203,7 @@ function* firstKept(
     marker?.n ?? 0,
     removed,
   )
-  const at = needed ? oldest.findIndex(({ n }) => n >= needed.n) : -1
+  const at = needed === undefined ? -1 : oldest.findIndex(({ n }) => n >= needed)
   const dropped = at < 0 ? oldest.at(-1) : oldest[at - 1]
   if (dropped) return { first: dropped.n + 1, firstPrevious: hex(dropped.mac) }
   const { firstPrevious = hex(nothingBefore), first = 1 } = marker ? detailOf(marker) : {}
@@ -224,18 +221,18 @@ function* carriedHeads(
   seen: number,
 ): Read<readonly SignedHead[]> {
   if (!marker) return []
-  const going = yield* rows<{ chain: number }>(
+  const going = yield* column<number>(
     'SELECT DISTINCT chain FROM event WHERE id > $1 AND chain IS NOT NULL',
     seen - lateIds,
   )
-  const signed = yield* rows<{ chain: number }>(
+  const signed = yield* column<number>(
     `SELECT m.chain FROM trail_head m WHERE m.checkpoint = $1 AND EXISTS (
        SELECT 1 FROM trail_head h JOIN trail_checkpoint k ON k.n = h.checkpoint
        WHERE h.chain = m.chain AND k.n >= $2 AND k.kind <> 'prune')`,
     marker.n,
     firstKept,
   )
-  const needed = new Set([...going, ...signed].map(({ chain }) => chain))
+  const needed = new Set([...going, ...signed])
   const replaced = new Set(added.map(({ chain }) => chain))
   const recent = new Date(msNow() - goesOnFor).toISOString()
   return marker.heads.filter(

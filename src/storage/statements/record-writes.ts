@@ -21,9 +21,9 @@ import {
   type Read,
   record,
   recordAll,
-  row,
   rows,
   run,
+  value,
 } from './statements.ts'
 
 /** Changes of single records (docs/decisions/0041). */
@@ -96,8 +96,7 @@ export function* writeRecords(
   areTogether = false,
 ): Change<readonly WriteOutcome[]> {
   // One transaction at a time, so that changes become visible in the order of their numbers.
-  const state = yield* row<{ records: number }>('SELECT records FROM state FOR UPDATE')
-  let last = state?.records ?? 0
+  let last = (yield* value<number>('SELECT records FROM state FOR UPDATE')) ?? 0
   const allowed = yield* haveRights(
     batch.map(({ event }) => event),
     'shared',
@@ -161,8 +160,8 @@ const declaredIn = ({ declared }: StoredEntity): string => JSON.stringify(JSON.p
 export function* allHold(relies: readonly Reliance[]): Read<boolean> {
   for (const { entity, version, since } of relies) {
     const { stored, seq } = versionParts(version)
-    const now = yield* row<{ version: string | null }>('SELECT version FROM entity WHERE name = $1', entity)
-    if (now?.version !== stored) return false
+    const now = yield* value<string | null>('SELECT version FROM entity WHERE name = $1', entity)
+    if (now !== stored) return false
     if (since.kind === 'kept') {
       if ((yield* count('record_change WHERE entity = $1 AND seq > $2 AND json IS NULL', entity, seq)) > 0)
         return false
@@ -236,8 +235,7 @@ export function* mayReplace(
   if (keepsNewer !== undefined)
     return (yield* count('record_change WHERE entity = $1 AND seq <= $2', name, seq)) === keepsNewer
   const sql = 'SELECT max(seq) AS seq FROM record_change WHERE entity = $1'
-  const last = yield* row<{ seq: number | null }>(sql, name)
-  return (last?.seq ?? 0) === seq
+  return ((yield* value<number | null>(sql, name)) ?? 0) === seq
 }
 
 /** Removes the changes that are in a new version, or that it replaces. */

@@ -12,6 +12,7 @@ import {
   rows,
   run,
   type StatementsOf,
+  value,
 } from './statements.ts'
 
 /** Sessions (docs/decisions/0040). Logins, refreshes and logouts are in `hot.ts` of each engine. */
@@ -32,14 +33,14 @@ export const sessions = {
       yield* rights(event, 'own')
       const known = yield* lockState(uuid)
       if (!known || readState(known.text, known.sessionKey).ended.has(begun)) return false
-      const ended = yield* row<{ expires: number }>(
+      const expires = yield* value<number>(
         'DELETE FROM session WHERE eperson = $1 AND begun = $2 AND session_key = $3 RETURNING expires',
         uuid,
         begun,
         known.sessionKey,
       )
-      if (!ended) return false
-      const state = stateWithout(known.text, { begun, expires: ended.expires }, certain)
+      if (expires === undefined) return false
+      const state = stateWithout(known.text, { begun, expires }, certain)
       if (state === undefined) yield* keepOnly(uuid, begun === own.begun ? undefined : own)
       else {
         const sql = 'UPDATE eperson SET session_state = $1, stamp = $2 WHERE uuid = $3'
@@ -73,7 +74,7 @@ export const sessions = {
     },
     *forget(certain, after) {
       const sql = 'SELECT eperson FROM session WHERE eperson > $1 ORDER BY eperson LIMIT 1 OFFSET $2'
-      const last = (yield* row<{ eperson: string }>(sql, after, step))?.eperson
+      const last = yield* value<string>(sql, after, step)
       yield* run(
         `DELETE FROM session WHERE eperson > $1 AND (CAST($2 AS TEXT) IS NULL OR eperson <= $2) AND (expires <= $3 OR
            session_key <> (SELECT session_key FROM eperson e WHERE e.uuid = session.eperson))`,
@@ -118,12 +119,11 @@ interface State {
 }
 
 /** Reads the state of an eperson's sessions, and locks their row until the change ends. */
-function* lockState(uuid: string): Change<State | undefined> {
-  return yield* row<State>(
+const lockState = (uuid: string): Change<State | undefined> =>
+  row<State>(
     `SELECT session_key AS "sessionKey", session_state AS text FROM eperson WHERE uuid = $1 FOR NO KEY UPDATE`,
     uuid,
   )
-}
 
 /**
  * Time in ms before a process signs with a new secret. Every event loop and every node looks for new secrets
