@@ -3,7 +3,7 @@ import { OperatorError, StoreUnavailable } from '../../lib/errors.ts'
 import type { RecordEntity } from '../entities.ts'
 import { newestOf } from '../schema.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
-import { databaseFile, entitiesFolder, requireCarrel, requireStore } from '../sqlite/migrate.ts'
+import { databaseFile, entitiesFolder, requireCarrel, requireStore, versionIn } from '../sqlite/migrate.ts'
 import { perform } from '../sqlite/perform.ts'
 import { openRecords, ranksIn, recordsInOrder } from '../sqlite/record-versions.ts'
 import { schema } from '../sqlite/schema.ts'
@@ -111,7 +111,7 @@ export function openDump(dataFolder: string): Dump {
 }
 
 function checkSchema(db: Database, dataFolder: string): void {
-  const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
+  const version = versionIn(db)
   if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
   requireCarrel(db, dataFolder)
   if (version === newestOf(schema)) return

@@ -6,7 +6,7 @@ import { keyringOf } from '../../model/keys.ts'
 import { refusedVersion } from '../schema.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
-import { databaseFile, migrate } from '../sqlite/migrate.ts'
+import { databaseFile, migrate, versionIn } from '../sqlite/migrate.ts'
 import { perform } from '../sqlite/perform.ts'
 import { baseOf } from '../sqlite/record-versions.ts'
 import { schema } from '../sqlite/schema.ts'
@@ -26,7 +26,7 @@ export const refusedSnapshot = (version: number): string | undefined => refusedV
  * @throws OperatorError that says what is wrong
  */
 export function checkSnapshot(db: Database, schema: number, paths: readonly string[]): void {
-  const found = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version
+  const found = versionIn(db)
   if (found !== schema)
     throw new OperatorError(`carrel.db has schema version ${found}, and its backup says ${schema}`)
   const [first] = db.all<{ quick_check: string }>('PRAGMA quick_check(1)')

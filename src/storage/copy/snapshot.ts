@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
+import { versionIn } from '../sqlite/migrate.ts'
 
 /**
  * A whole store at one moment, as the files of an embedded store, whichever engine it is on
@@ -58,8 +59,7 @@ export async function openStaged(
     files.push(...(await entities(db)))
     for (const path of ['secret', 'carrel.db']) files.push({ path, file: await open(join(staging, path)) })
     const storeId = db.get<{ store: string }>('SELECT store FROM state')?.store ?? ''
-    const schema = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
-    return { files, storeId, schema, exposed, db, close: () => closeAll(db, files) }
+    return { files, storeId, schema: versionIn(db), exposed, db, close: () => closeAll(db, files) }
   } catch (error) {
     await closeAll(db, files)
     throw error

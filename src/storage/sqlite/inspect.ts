@@ -4,7 +4,7 @@ import type { StoreFacts } from '../inspection.ts'
 import { newestOf } from '../schema.ts'
 import { factsOf, toTime } from '../statements/inspect.ts'
 import { type Database, openDatabase } from './driver.ts'
-import { databaseFile, requireCarrel, requireStore } from './migrate.ts'
+import { databaseFile, requireCarrel, requireStore, versionIn } from './migrate.ts'
 import { perform } from './perform.ts'
 import { schema } from './schema.ts'
 import { readSecrets } from './secrets.ts'
@@ -18,7 +18,7 @@ export function inspectStore(dataFolder: string): StoreFacts {
   requireStore(dataFolder)
   const db = openUntouched(databaseFile(dataFolder))
   try {
-    const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
+    const version = versionIn(db)
     // A start is just creating the store.
     if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
     requireCarrel(db, dataFolder)

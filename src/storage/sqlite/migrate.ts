@@ -44,9 +44,9 @@ export function migrate(dataFolder: string, create: boolean): boolean {
   try {
     if (size) requireCarrel(db, dataFolder)
     db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
-    if (isCarrels(db) && version(db) === newestOf(schema)) return false
+    if (isCarrels(db) && versionIn(db) === newestOf(schema)) return false
     return transaction(db, () => {
-      const from = version(db)
+      const from = versionIn(db)
       if (from === 0) refuseNew(dataFolder, others, 'empty', create)
       const refused = refusedVersion(schema, from)
       if (refused !== undefined) throw new StoreUnavailable(`the store in ${dataFolder} ${refused}`)
@@ -119,4 +119,6 @@ export function requireCarrel(db: Database, dataFolder: string): void {
 const isCarrels = (db: Database): boolean =>
   db.get<{ application_id: number }>('PRAGMA application_id')?.application_id === applicationId
 
-const version = (db: Database) => db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
+/** The version of the store's schema; 0: the database is empty. */
+export const versionIn = (db: Database): number =>
+  db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
