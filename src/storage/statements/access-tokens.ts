@@ -1,63 +1,52 @@
 import { type AccessToken, maxAccessTokens, type Scope } from '../../model/access-tokens.ts'
 import { type AccessTokens, useInterval } from '../sessions.ts'
 import { changeStamp } from './people-rows.ts'
-import {
-  type Change,
-  column,
-  count,
-  insert,
-  record,
-  rights,
-  row,
-  rows,
-  run,
-  type StatementsOf,
-  value,
-} from './statements.ts'
+import type { Change, StatementsOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Access tokens of programs (docs/decisions/0040). */
 export const accessTokens = {
   reads: {
     *find(id) {
       const sql = `SELECT ${columns}, hash FROM ${alive} AND id = $1`
-      const found = yield* row<AccessTokenRow & { readonly hash: Uint8Array }>(sql, id)
+      const found = yield* db.row<AccessTokenRow & { readonly hash: Uint8Array }>(sql, id)
       return found && { ...toAccessToken(found), hash: found.hash }
     },
     *list(eperson) {
-      const found = yield* rows<AccessTokenRow>(
+      const found = yield* db.rows<AccessTokenRow>(
         `SELECT ${columns} FROM ${alive} AND (CAST($1 AS TEXT) IS NULL OR eperson = $1) ORDER BY created, id`,
         eperson,
       )
       return found.map(toAccessToken)
     },
     *page({ offset, limit }) {
-      const found = yield* rows<AccessTokenRow>(
+      const found = yield* db.rows<AccessTokenRow>(
         `SELECT ${columns} FROM ${alive} ORDER BY created, id LIMIT $1 OFFSET $2`,
         limit,
         offset,
       )
-      return { rows: found.map(toAccessToken), total: yield* count(alive) }
+      return { rows: found.map(toAccessToken), total: yield* db.count(alive) }
     },
   },
   changes: {
     *add({ id, eperson, name, hash, scope, networks, created, expires }, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       // The lock makes concurrent additions see each other.
-      const stamp = yield* value<number>(
+      const stamp = yield* db.value<number>(
         'SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE',
         eperson,
       )
       if (stamp === undefined) return 'no-eperson'
-      yield* run(
+      yield* db.run(
         'DELETE FROM access_token WHERE eperson = $1 AND (expires <= $2 OR password_stamp <> $3)',
         eperson,
         created,
         stamp,
       )
-      const others = yield* column<string>('SELECT name FROM access_token WHERE eperson = $1', eperson)
+      const others = yield* db.column<string>('SELECT name FROM access_token WHERE eperson = $1', eperson)
       if (others.includes(name)) return 'name-taken'
       if (others.length >= maxAccessTokens) return 'too-many'
-      yield* insert('access_token', {
+      yield* db.insert('access_token', {
         id,
         eperson,
         name,
@@ -68,31 +57,31 @@ export const accessTokens = {
         expires,
         password_stamp: stamp,
       })
-      yield* record(event)
+      yield* db.record(event)
       return 'added'
     },
     *revoke(id, eperson, event) {
-      yield* rights(event, 'own')
-      const revoked = yield* value<string>(
+      yield* db.rights(event, 'own')
+      const revoked = yield* db.value<string>(
         'DELETE FROM access_token WHERE id = $1 AND eperson = coalesce($2, eperson) RETURNING eperson',
         id,
         eperson,
       )
       if (!revoked) return false
       yield* changeStamp(revoked)
-      yield* record({ ...event, eperson: revoked })
+      yield* db.record({ ...event, eperson: revoked })
       return true
     },
     *revokeAll(eperson, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const revoked = yield* endAccessTokens(eperson)
       if (revoked === 0) return 0
       yield* changeStamp(eperson)
-      yield* record(event)
+      yield* db.record(event)
       return revoked
     },
     *noteUse(id, at) {
-      yield* run(
+      yield* db.run(
         'UPDATE access_token SET used = $1 WHERE id = $2 AND (used IS NULL OR used <= $3)',
         at,
         id,
@@ -104,7 +93,7 @@ export const accessTokens = {
 
 /** Removes an eperson's access tokens. The caller changes the stamp. @returns the number of removed tokens */
 export const endAccessTokens = (eperson: string): Change<number> =>
-  run('DELETE FROM access_token WHERE eperson = $1', eperson)
+  db.run('DELETE FROM access_token WHERE eperson = $1', eperson)
 
 const columns = 'id, eperson, name, scope, networks, created, expires, used'
 

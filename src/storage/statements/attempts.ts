@@ -9,16 +9,8 @@ import {
   withFailure,
 } from '../../model/throttle.ts'
 import type { Attempt, Attempts, BegunAttempt, Counted, Standing } from '../sessions.ts'
-import {
-  type Change,
-  insertAll,
-  lock,
-  type Read,
-  rows,
-  run,
-  type StatementsOf,
-  storeTime,
-} from './statements.ts'
+import type { Change, Read, StatementsOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Counts of attempts to guess a password (docs/decisions/0023). */
 export const attempts = {
@@ -34,7 +26,7 @@ export const attempts = {
       const begun = begunIn(state)
       yield* put(attempt, new Map(begun.counted.map(({ scope, after }) => [scope, after])))
       // Removes more rows than an attempt adds, so that expired ones don't pile up.
-      yield* run(
+      yield* db.run(
         `DELETE FROM attempt WHERE key IN
            (SELECT key FROM attempt WHERE expires < $1 ORDER BY expires LIMIT 10 FOR UPDATE SKIP LOCKED)`,
         state.now,
@@ -60,7 +52,7 @@ const keysOf = ({ keys }: Attempt): readonly string[] => scopes.map(scope => key
 
 /** Reads everything, including the time, in one statement, because every attempt waits for it. */
 function* stateOf(attempt: Attempt): Read<State> {
-  const found = yield* rows<Count & { key: string; now: number; isFamiliar: number }>(
+  const found = yield* db.rows<Count & { key: string; now: number; isFamiliar: number }>(
     stateSql,
     keysOf(attempt),
     attempt.eperson ?? '',
@@ -83,20 +75,20 @@ const stateAt = (time: string) =>
        WHERE f.eperson = $2 AND f.network = $3 AND f.at > now - CAST($4 AS BIGINT)) AS INTEGER) AS "isFamiliar"
    FROM (SELECT ${time} AS now) one LEFT JOIN attempt ON key = ANY($1)`
 const stateSql = {
-  sqlite: stateAt(storeTime.sqlite),
-  postgres: stateAt(storeTime.postgres),
+  sqlite: stateAt(db.storeTime.sqlite),
+  postgres: stateAt(db.storeTime.postgres),
 }
 
 /** Locks the counts in one order, so that concurrent attempts see each other and don't deadlock. */
 const lockCounts = (attempt: Attempt): Change<void> =>
-  lock(
+  db.lock(
     `INSERT INTO attempt (key, level, at, expires) SELECT unnest(CAST($1 AS TEXT[])), 0, 0, 0
      ON CONFLICT (key) DO UPDATE SET key = excluded.key`,
     keysOf(attempt).toSorted(),
   )
 
 const put = ({ keys }: Attempt, counts: ReadonlyMap<Scope, Count>): Change<number> =>
-  insertAll(
+  db.insertAll(
     'attempt',
     [...counts].map(([scope, count]) => ({ key: keys[scope], ...count, expires: forgottenAt(count) })),
     '(key) DO UPDATE SET level = excluded.level, at = excluded.at, expires = excluded.expires',

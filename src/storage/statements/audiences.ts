@@ -7,7 +7,8 @@ import {
   today,
   type Viewer,
 } from '../../model/readers.ts'
-import { type Read, rows } from './statements.ts'
+import type { Read } from './statements.ts'
+import * as db from './statements.ts'
 
 export type Seen = 'listed' | 'by address'
 
@@ -31,7 +32,7 @@ export function createAudiences() {
     /** Adds the audiences of the store that are not in memory yet. */
     *readNew(): Read<void> {
       const sql = 'SELECT id, readers FROM audience WHERE id > $1 ORDER BY id'
-      for (const { id, readers } of yield* rows<{ id: number; readers: string }>(sql, lastId()))
+      for (const { id, readers } of yield* db.rows<{ id: number; readers: string }>(sql, lastId()))
         audiences.add(id, readReaders(readers))
     },
     add: (id: number, readers: Readers): void => {

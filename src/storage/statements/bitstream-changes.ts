@@ -10,7 +10,8 @@ import {
 import type { Bitstream, Item } from '../../model/items.ts'
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { accessObject, itemDifferences, storedBytes } from './items.ts'
-import { type Change, now, record, row, rows, run, update, value } from './statements.ts'
+import type { Change } from './statements.ts'
+import * as db from './statements.ts'
 
 export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<ItemOutcome> {
   const bundle = yield* lockBundle(change.bundle)
@@ -18,7 +19,7 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
   const { item, name: bundleName, identifier } = bundle
   const { uuid, name, description, mimeType, size, sha256, quota } = change
   if (yield* isNamed(item, bundleName, name)) return 'taken'
-  const inItem = yield* row<{ count: number; next: number }>(
+  const inItem = yield* db.row<{ count: number; next: number }>(
     'SELECT count(*) AS count, coalesce(max(place), -1) + 1 AS next FROM bitstream WHERE item = $1',
     item,
   )
@@ -26,7 +27,7 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
   if (inItem.count >= maxBitstreams) return 'many'
   if (yield* isFull(size, quota)) return 'full'
   // Its readers are the item's, until it gets rules of its own.
-  yield* run(
+  yield* db.run(
     `INSERT INTO bitstream (uuid, item, bundle, name, place, description, mime_type, size, sha256, created, audience)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT audience FROM item WHERE uuid = $2))`,
     uuid,
@@ -38,12 +39,12 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
     mimeType,
     size,
     sha256,
-    now(),
+    db.now(),
   )
   yield* touchItem(item, true)
   const changes = itemDifferences(null, { uuid, name, description, mimeType, size, sha256 })
   const object = accessObject({ identifier, file: { bundle: bundleName, name } })
-  yield* record({ ...event, event: 'bitstream.add', object, ...changes })
+  yield* db.record({ ...event, event: 'bitstream.add', object, ...changes })
   return 'changed'
 }
 
@@ -54,17 +55,17 @@ function* isFull(more: number, quota: number | null): Change<boolean> {
 }
 
 const isNamed = (item: string, bundle: string, name: string) =>
-  row('SELECT 1 AS one FROM bitstream WHERE item = $1 AND bundle = $2 AND name = $3', item, bundle, name)
+  db.row('SELECT 1 AS one FROM bitstream WHERE item = $1 AND bundle = $2 AND name = $3', item, bundle, name)
 
 type ExistingBitstream = Omit<Bitstream, 'readers' | 'created'> & Pick<Item, 'identifier'>
 
 /** Finds a bitstream, and locks its item. */
 function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
-  const identifier = yield* value<string>(
+  const identifier = yield* db.value<string>(
     'SELECT identifier FROM item WHERE uuid = (SELECT item FROM bitstream WHERE bitstream.uuid = $1) FOR UPDATE',
     uuid,
   )
-  const found = yield* row<Omit<ExistingBitstream, 'identifier'>>(
+  const found = yield* db.row<Omit<ExistingBitstream, 'identifier'>>(
     'SELECT uuid, item, bundle, name, description, mime_type AS "mimeType", size, sha256 FROM bitstream WHERE uuid = $1',
     uuid,
   )
@@ -103,9 +104,9 @@ function* changeFile(
   const { mimeType, ...others } = after
   if (after.name !== file.name && (yield* isNamed(file.item, file.bundle, after.name))) return 'taken'
   if (after.size !== undefined && (yield* isFull(after.size - file.size, quota))) return 'full'
-  yield* update('bitstream', { ...others, mime_type: mimeType }, { uuid: file.uuid })
+  yield* db.update('bitstream', { ...others, mime_type: mimeType }, { uuid: file.uuid })
   yield* touchItem(file.item, yield* isSeenByAll(file.uuid))
-  yield* record({ ...event, event: 'bitstream.change', object: objectOf(file), ...changes })
+  yield* db.record({ ...event, event: 'bitstream.change', object: objectOf(file), ...changes })
   return 'changed'
 }
 
@@ -122,15 +123,15 @@ export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): 
   const seenIn = new Set<string>()
   for (const file of files) {
     if (yield* isSeenByAll(file.uuid)) seenIn.add(file.item)
-    yield* run('DELETE FROM policy WHERE object = $1', file.uuid)
-    yield* run('DELETE FROM bitstream WHERE uuid = $1', file.uuid)
-    yield* run(
+    yield* db.run('DELETE FROM policy WHERE object = $1', file.uuid)
+    yield* db.run('DELETE FROM bitstream WHERE uuid = $1', file.uuid)
+    yield* db.run(
       'UPDATE bundle SET primary_bitstream = NULL WHERE item = $1 AND primary_bitstream = $2',
       file.item,
       file.uuid,
     )
     const { name, description, mimeType } = file
-    yield* record({
+    yield* db.record({
       ...event,
       event: 'bitstream.delete',
       object: objectOf(file),
@@ -147,7 +148,7 @@ export function* orderBitstreams(
 ): Change<ItemOutcome> {
   const bundle = yield* lockBundle(uuid)
   if (!bundle) return 'gone'
-  const before = yield* rows<{ uuid: string; name: string; place: number }>(
+  const before = yield* db.rows<{ uuid: string; name: string; place: number }>(
     'SELECT uuid, name, place FROM bitstream WHERE item = $1 AND bundle = $2 ORDER BY place',
     bundle.item,
     bundle.name,
@@ -166,13 +167,18 @@ export function* orderBitstreams(
     if (wanted === place) continue
     moved++
     if (yield* isSeenByAll(file)) seen++
-    yield* run('UPDATE bitstream SET place = $1 WHERE uuid = $2', wanted, file)
+    yield* db.run('UPDATE bitstream SET place = $1 WHERE uuid = $2', wanted, file)
   }
   if (moved === 0) return 'unchanged'
   // A change of place of one visible file is not counted as a visible change of order.
   yield* touchItem(bundle.item, seen > 1)
   const names = (list: readonly { readonly name: string }[]) => ({ order: list.map(({ name }) => name) })
   const object = `${bundle.identifier}, ${bundle.name}`
-  yield* record({ ...event, event: 'bundle.change', object, ...itemDifferences(names(before), names(after)) })
+  yield* db.record({
+    ...event,
+    event: 'bundle.change',
+    object,
+    ...itemDifferences(names(before), names(after)),
+  })
   return 'changed'
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, plausibleStep } from '../storage.ts'
-import { run, type StatementsOf } from './statements.ts'
+import type { StatementsOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** The mark in a store: a time that has certainly passed, in ms since 1970; 0: none yet. */
 export interface Mark {
@@ -18,7 +19,7 @@ export const clock = {
   reads: {},
   changes: {
     *raise(to, from) {
-      yield* run('UPDATE state SET mark = $1 WHERE mark < $1 AND mark >= $2', to, from)
+      yield* db.run('UPDATE state SET mark = $1 WHERE mark < $1 AND mark >= $2', to, from)
     },
   },
 } satisfies StatementsOf<Pick<Mark, 'raise'>>

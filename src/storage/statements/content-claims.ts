@@ -1,5 +1,6 @@
 import type { Repository } from '../repository.ts'
-import { type Change, clock, column, insertAll, run, type SomeOf } from './statements.ts'
+import type { Change, SomeOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Time in ms for which a claim protects a content, and that a content must have been unused before it is deleted. */
 const hour = 60 * 60 * 1000
@@ -20,16 +21,16 @@ export const contentClaims = {
   reads: {},
   changes: {
     *claimContent(sha256) {
-      const now = yield* clock()
+      const now = yield* db.clock()
       const claim = { sha256, state: 'claimed', until: now + hour }
       const unless = `(sha256) DO UPDATE SET state = 'claimed', until = excluded.until
         WHERE content_claim.state <> 'deleted' OR content_claim.until <= excluded.until - ${hour}`
-      return (yield* insertAll('content_claim', [claim], unless)) > 0
+      return (yield* db.insertAll('content_claim', [claim], unless)) > 0
     },
     *sweepContents(sha256, ahead) {
-      const now = (yield* clock()) + ahead
+      const now = (yield* db.clock()) + ahead
       const inUse = yield* hashes('SELECT DISTINCT sha256 FROM bitstream WHERE sha256 = ANY($1)', sha256)
-      const broughtBack = yield* run(
+      const broughtBack = yield* db.run(
         "DELETE FROM content_claim WHERE sha256 = ANY($1) AND state IN ('unused', 'deleted')",
         [...inUse],
       )
@@ -44,7 +45,7 @@ export const contentClaims = {
         now + deletion,
         now,
       )
-      const setAside = yield* insertAll(
+      const setAside = yield* db.insertAll(
         'content_claim',
         unused.map(one => ({ sha256: one, state: 'unused', until: now + hour })),
         `(sha256) DO UPDATE SET state = 'unused', until = excluded.until
@@ -53,11 +54,11 @@ export const contentClaims = {
       return { deleted: [...deleted], setAside, broughtBack }
     },
     *endDeletion(sha256) {
-      yield* run("DELETE FROM content_claim WHERE sha256 = ANY($1) AND state = 'deleted'", sha256)
+      yield* db.run("DELETE FROM content_claim WHERE sha256 = ANY($1) AND state = 'deleted'", sha256)
     },
     *forgetClaims() {
-      const now = yield* clock()
-      yield* run(
+      const now = yield* db.clock()
+      yield* db.run(
         "DELETE FROM content_claim WHERE until <= $1 AND (state = 'claimed' OR until <= $2)",
         now,
         now - forgotten,
@@ -68,6 +69,6 @@ export const contentClaims = {
 
 type ClaimMethod = 'claimContent' | 'sweepContents' | 'endDeletion' | 'forgetClaims'
 
-function* hashes(...query: Parameters<typeof column>): Change<ReadonlySet<string>> {
-  return new Set(yield* column<string>(...query))
+function* hashes(...query: Parameters<typeof db.column>): Change<ReadonlySet<string>> {
+  return new Set(yield* db.column<string>(...query))
 }

@@ -37,7 +37,8 @@ import {
   trimKept,
 } from './kept-versions.ts'
 import { allHold, dropChanges, mayReplace, recordWriting, takeChanges } from './record-writes.ts'
-import { type Change, now, type Read, record, rights, run, type StatementsOf } from './statements.ts'
+import type { Change, Read, StatementsOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** A version whose records are written, for an entity to point at. */
 export interface PublishedEntity extends Omit<NewEntity, 'ranks' | 'agree'> {
@@ -119,7 +120,7 @@ export function* pointEntity(
   limits: KeptVersionLimits,
 ): Change<{ readonly before: Entity | undefined; readonly read: ReadRule } | undefined> {
   yield* lockList()
-  if (event) yield* rights(event, 'shared')
+  if (event) yield* db.rights(event, 'shared')
   const { name, key, fields, version, count, bytes, largest, slots } = published
   const before = yield* findEntity(name)
   const stored = before && isImported(before) ? before.source.version : undefined
@@ -144,7 +145,7 @@ export function* pointEntity(
     ...({ kind: 'records', version, count, bytes, largest } as const),
     ...(slots !== undefined && { slots }),
     ...line,
-    imported: now(),
+    imported: db.now(),
   }
   // Without new declarations, the existing ones stay (Q21, Q25), and a right that was withdrawn meanwhile doesn't come back.
   const stays = descriptionOf({ ...before, ...published.declare })
@@ -155,7 +156,7 @@ export function* pointEntity(
   yield* putEntity(after)
   if (keeps) yield* trimKept(limits)
   yield* trimHeld(limits)
-  if (event) yield* record({ ...event, object: name, changes: entityChanges(before, after) })
+  if (event) yield* db.record({ ...event, object: name, changes: entityChanges(before, after) })
   return { before, read }
 }
 
@@ -182,7 +183,7 @@ export function* restoreVersion(
   ready: (kept: RecordEntity) => Read<void> = function* () {},
 ): Change<Exclude<Restored, 'restored'> | { readonly after: Entity }> {
   yield* lockList()
-  yield* rights(event, 'shared')
+  yield* db.rights(event, 'shared')
   const before = yield* findEntity(name)
   if (!before || !isImported(before)) return 'missing'
   const kept = yield* findKept(name, id, limits)
@@ -195,7 +196,7 @@ export function* restoreVersion(
   yield* takeKept(id)
   yield* forgetHeld(source.version)
   const after = {
-    ...{ name, key, fields, read: before.read, source: { ...source, imported: now() } },
+    ...{ name, key, fields, read: before.read, source: { ...source, imported: db.now() } },
     ...descriptionOf(before),
   }
   yield* putEntity(after)
@@ -203,7 +204,7 @@ export function* restoreVersion(
   yield* trimHeld(limits)
   const changes = entityChanges(before, after)
   const restored = { ...changes, after: { ...changes.after, version: id } }
-  yield* record({ ...event, object: name, changes: restored })
+  yield* db.record({ ...event, object: name, changes: restored })
   return { after }
 }
 
@@ -214,7 +215,7 @@ export function* dropEntity(
   of: string | undefined,
 ): Change<Entity | false | 'changed'> {
   yield* lockList()
-  yield* rights(event, 'shared')
+  yield* db.rights(event, 'shared')
   const before = yield* findEntity(name)
   if (!before) return false
   if (of !== undefined && entityTag(before) !== of) return 'changed'
@@ -222,8 +223,8 @@ export function* dropEntity(
   yield* dropHeld(name)
   if (isImported(before)) yield* retire(before.source.version)
   yield* dropChanges(name)
-  yield* run('DELETE FROM entity WHERE name = $1', name)
-  yield* record({ ...event, object: name, changes: entityChanges(before, undefined) })
+  yield* db.run('DELETE FROM entity WHERE name = $1', name)
+  yield* db.record({ ...event, object: name, changes: entityChanges(before, undefined) })
   return before
 }
 
@@ -243,7 +244,7 @@ function* declare(
   relies: readonly Reliance[] = [],
 ): Change<'declared' | 'changed' | 'missing'> {
   yield* lockList()
-  yield* rights(event, 'shared')
+  yield* db.rights(event, 'shared')
   const before = yield* findEntity(name)
   if (before === undefined) return 'missing'
   const declared = change(before)
@@ -251,7 +252,7 @@ function* declare(
   yield* requireReaders(before, declared)
   const after = withDeclared(before, declared)
   yield* putEntity(after)
-  yield* record({ ...event, object: name, changes: entityChanges(before, after) })
+  yield* db.record({ ...event, object: name, changes: entityChanges(before, after) })
   return 'declared'
 }
 

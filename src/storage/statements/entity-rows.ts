@@ -1,7 +1,8 @@
 import type { Entity } from '../../model/entities.ts'
 import { type ChangeRow, createChangedEntities } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
-import { type Change, insert, lock, now, type Read, row, rows, run } from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 export type EntityRow = { readonly name: string; readonly definition: string }
 
@@ -21,31 +22,31 @@ export function importedAs(name: string, definition: string | undefined): Record
 }
 
 export function* findEntity(name: string): Read<Entity | undefined> {
-  const found = yield* row<EntityRow>('SELECT name, definition FROM entity WHERE name = $1', name)
+  const found = yield* db.row<EntityRow>('SELECT name, definition FROM entity WHERE name = $1', name)
   return found && toEntity(found)
 }
 
 /** Locks the list of entities: one transaction at a time changes it. */
-export const lockList = (): Change<number> => run('UPDATE state SET entities = entities + 1')
+export const lockList = (): Change<number> => db.run('UPDATE state SET entities = entities + 1')
 
 /** Waits for changes of the list, and makes later ones wait until this change ends. */
-export const keepList = (): Change<void> => lock('SELECT 1 FROM state FOR NO KEY UPDATE')
+export const keepList = (): Change<void> => db.lock('SELECT 1 FROM state FOR NO KEY UPDATE')
 
 export const putEntity = (entity: Entity): Change<number> =>
-  insert(
+  db.insert(
     'entity',
     {
       name: entity.name,
       definition: definitionOf(entity),
       version: isImported(entity) ? entity.source.version : null,
-      changed: now(),
+      changed: db.now(),
     },
     '(name) DO UPDATE SET definition = excluded.definition, version = excluded.version, changed = excluded.changed',
   )
 
 /** Imported entities as they were when their versions were made, by name. */
 export function* importedEntities(): Read<readonly RecordEntity[]> {
-  const found = yield* rows<EntityRow>(
+  const found = yield* db.rows<EntityRow>(
     'SELECT name, definition FROM entity WHERE version IS NOT NULL ORDER BY name',
   )
   return found.map(toEntity).filter(isImported)
@@ -70,7 +71,7 @@ export function createEntityList() {
   function* readSince(seq: number, isSame: boolean): Read<readonly ChangeRow[]> {
     const changes: ChangeRow[] = []
     const listed: Entity[] = []
-    for (const row of yield* rows<ListRow>(select, seq, Number(!isSame)))
+    for (const row of yield* db.rows<ListRow>(select, seq, Number(!isSame)))
       if (row.definition === null) changes.push({ ...row, entity: row.name })
       else listed.push(toEntity(row))
     if (!isSame) stored = listed.sort((one, other) => (one.name < other.name ? -1 : 1))

@@ -4,7 +4,8 @@ import { epersonOf, groupOf } from '../../model/readers.ts'
 import { UnknownReader } from '../single-records.ts'
 import { type EntityRow, lockList, putEntity, toEntity } from './entity-rows.ts'
 import { epersonWith } from './people-rows.ts'
-import { type Change, type Read, row, rows } from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Who may read and write entities, when what the rules name is deleted (docs/decisions/0065). */
 
@@ -20,7 +21,7 @@ export function* requireReaders(
   for (const rule of [read, write]) {
     if (rule === undefined || rule === before?.read || rule === before?.write) continue
     const [group, eperson] = [groupOf(rule), epersonOf(rule)]
-    if (group !== undefined && !(yield* row('SELECT uuid FROM epersongroup WHERE name = $1', group)))
+    if (group !== undefined && !(yield* db.row('SELECT uuid FROM epersongroup WHERE name = $1', group)))
       throw new UnknownReader(`there is no group ${group}`)
     if (eperson !== undefined && !(yield* epersonWith(eperson)))
       throw new UnknownReader(`there is no eperson ${eperson}`)
@@ -34,7 +35,7 @@ export function* requireReaders(
  */
 export function* closeFor(eperson: string): Change<readonly string[]> {
   const rule = `eperson:${eperson}`
-  const naming = yield* rows<EntityRow>(
+  const naming = yield* db.rows<EntityRow>(
     'SELECT name, definition FROM entity WHERE definition LIKE $1 ORDER BY name',
     `%"${rule}"%`,
   )
