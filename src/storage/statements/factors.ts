@@ -6,38 +6,22 @@ import type { VerifiedPassword } from '../people.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { changeStamp } from './people-rows.ts'
 import { keepOnly } from './sessions.ts'
-import {
-  type Change,
-  clock,
-  column,
-  count,
-  insert,
-  insertAll,
-  lock,
-  nextStamp,
-  record,
-  rights,
-  row,
-  rows,
-  run,
-  type StatementsOf,
-  TakenBack,
-  update,
-} from './statements.ts'
+import type { Change, StatementsOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Second factors (docs/decisions/0081). Guesses are counted in the table of attempts, under a key of their own. */
 export const factors = {
   reads: {
     *of(eperson) {
       const sql = `SELECT ${columns} FROM factor WHERE eperson = $1 ORDER BY created, id`
-      const found = yield* rows<FactorRow>(sql, eperson)
+      const found = yield* db.rows<FactorRow>(sql, eperson)
       return {
         factors: found.map(toFactor),
-        recoveryCodes: found.length === 0 ? 0 : yield* count('recovery_code WHERE eperson = $1', eperson),
+        recoveryCodes: found.length === 0 ? 0 : yield* db.count('recovery_code WHERE eperson = $1', eperson),
       }
     },
     *withCredential(credential) {
-      const found = yield* row<FactorRow & Pick<VerifiedPassword, 'passwordStamp'>>(
+      const found = yield* db.row<FactorRow & Pick<VerifiedPassword, 'passwordStamp'>>(
         `SELECT ${columns}, (SELECT password_stamp FROM eperson WHERE uuid = factor.eperson) AS "passwordStamp"
          FROM factor WHERE credential = $1`,
         credential,
@@ -47,69 +31,70 @@ export const factors = {
       return { ...toFactor(factor), uuid: factor.eperson, passwordStamp }
     },
     *standsAlone() {
-      return (yield* row('SELECT 1 AS one FROM factor WHERE alone = 1 LIMIT 1')) !== undefined
+      return (yield* db.row('SELECT 1 AS one FROM factor WHERE alone = 1 LIMIT 1')) !== undefined
     },
   },
   changes: {
     *add(factor, codes, by, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const { alone, eperson, ...rest } = factor
       const owner = yield* lockOwner(eperson)
       if (!owner || (by && !isAlive({ ...owner, ...readState(owner.state, owner.sessionKey) }, by.session)))
         return 'ended'
-      const others = yield* column<string>('SELECT kind FROM factor WHERE eperson = $1', eperson)
+      const others = yield* db.column<string>('SELECT kind FROM factor WHERE eperson = $1', eperson)
       if ((others.length === 0) !== (codes !== null)) return 'changed'
       const most = factor.kind === 'totp' ? maxTotp : maxFactors
       const alike = factor.kind === 'totp' ? others.filter(kind => kind === 'totp') : others
       if (others.length >= maxFactors || alike.length >= most) return 'too-many'
       const row = { ...rest, eperson, alone: Number(alone) }
-      if ((yield* insert('factor', row, '(credential) DO NOTHING')) === 0) return 'known'
+      if ((yield* db.insert('factor', row, '(credential) DO NOTHING')) === 0) return 'known'
       if (codes) yield* putCodes(eperson, codes)
       if (by && by.ticket !== null) yield* useTicket(by.ticket, factor.created)
       if (by?.stays) yield* keepOnly(eperson, by.stays)
       else if (codes) yield* changeStamp(eperson)
-      yield* record(event)
+      yield* db.record(event)
       return 'added'
     },
     *rename(id, eperson, name, event) {
-      yield* rights(event, 'own')
-      if ((yield* update('factor', { name }, { id, eperson })) === 0) return false
-      yield* record(event)
+      yield* db.rights(event, 'own')
+      if ((yield* db.update('factor', { name }, { id, eperson })) === 0) return false
+      yield* db.record(event)
       return true
     },
     *remove(id, eperson, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       yield* lockOwner(eperson)
       yield* lockGuesses(eperson)
-      if ((yield* run('DELETE FROM factor WHERE id = $1 AND eperson = $2', id, eperson)) === 0) return false
+      if ((yield* db.run('DELETE FROM factor WHERE id = $1 AND eperson = $2', id, eperson)) === 0)
+        return false
       yield* endGuesses(eperson)
-      if ((yield* count('factor WHERE eperson = $1', eperson)) === 0) {
+      if ((yield* db.count('factor WHERE eperson = $1', eperson)) === 0) {
         yield* putCodes(eperson, [])
         yield* changeStamp(eperson)
       }
-      yield* record(event)
+      yield* db.record(event)
       return true
     },
     *reset(eperson, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       yield* lockOwner(eperson)
       yield* lockGuesses(eperson)
-      const removed = yield* run('DELETE FROM factor WHERE eperson = $1', eperson)
+      const removed = yield* db.run('DELETE FROM factor WHERE eperson = $1', eperson)
       yield* putCodes(eperson, [])
       yield* endGuesses(eperson)
       yield* keepOnly(eperson, undefined)
       yield* endAccessTokens(eperson)
       // Ends tickets, and logins under way, that a removed factor has proved.
-      yield* update('eperson', { password_stamp: yield* nextStamp() }, { uuid: eperson })
-      yield* record(event)
+      yield* db.update('eperson', { password_stamp: yield* db.nextStamp() }, { uuid: eperson })
+      yield* db.record(event)
       return removed
     },
     *replaceCodes(eperson, codes, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       yield* lockOwner(eperson)
-      if ((yield* count('factor WHERE eperson = $1', eperson)) === 0) return false
+      if ((yield* db.count('factor WHERE eperson = $1', eperson)) === 0) return false
       yield* putCodes(eperson, codes)
-      yield* record(event)
+      yield* db.record(event)
       return true
     },
 
@@ -120,20 +105,20 @@ export const factors = {
       return isUsed
     },
     *useCode(eperson, code, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       yield* lockGuesses(eperson)
       const sql = 'DELETE FROM recovery_code WHERE eperson = $1 AND hash = $2'
-      if ((yield* run(sql, eperson, code)) === 0) return undefined
+      if ((yield* db.run(sql, eperson, code)) === 0) return undefined
       yield* endGuesses(eperson)
-      const left = yield* count('recovery_code WHERE eperson = $1', eperson)
-      yield* record({ ...event, object: `${left} left` })
+      const left = yield* db.count('recovery_code WHERE eperson = $1', eperson)
+      yield* db.record({ ...event, object: `${left} left` })
       return left
     },
     *guess(eperson, right, at) {
       const key = keyOf(eperson)
       yield* lockGuesses(eperson)
-      const known = yield* row<Count>('SELECT level, at FROM attempt WHERE key = $1', key)
-      const counted = countGuess(known ?? { level: 0, at: 0 }, yield* clock())
+      const known = yield* db.row<Count>('SELECT level, at FROM attempt WHERE key = $1', key)
+      const counted = countGuess(known ?? { level: 0, at: 0 }, yield* db.clock())
       // Decided before the code is looked at, so that a right one can't be told from a wrong one.
       if (!('level' in counted)) return counted
       for (const use of right)
@@ -143,7 +128,7 @@ export const factors = {
         }
       // Whoever sends a code again has not guessed it: it was on the screen, and is worth nothing any more.
       if (right.length > 0) return 'wrong'
-      yield* insert(
+      yield* db.insert(
         'attempt',
         { key, level: counted.level, at: counted.at, expires: guessesBack(counted) },
         '(key) DO UPDATE SET level = excluded.level, at = excluded.at, expires = excluded.expires',
@@ -160,18 +145,18 @@ const keyOf = (eperson: string) => `factor/${eperson}`
  * after those of epersons, so that no two transactions deadlock.
  */
 const lockGuesses = (eperson: string): Change<void> =>
-  lock(
+  db.lock(
     `INSERT INTO attempt (key, level, at, expires) VALUES ($1, 0, 0, 0)
      ON CONFLICT (key) DO UPDATE SET key = excluded.key`,
     keyOf(eperson),
   )
 
 const endGuesses = (eperson: string): Change<number> =>
-  run('DELETE FROM attempt WHERE key = $1', keyOf(eperson))
+  db.run('DELETE FROM attempt WHERE key = $1', keyOf(eperson))
 
 /** Records a use. @returns false if there was one with this step or a later one, or the factor is gone */
 function* useOnce({ id, step, secret }: CodeUse, at: number): Change<boolean> {
-  const used = yield* run(
+  const used = yield* db.run(
     `UPDATE factor SET counter = $1, used = $2, secret = coalesce($3, secret)
      WHERE id = $4 AND (counter < $1 OR (counter = 0 AND $1 = 0))`,
     step,
@@ -189,7 +174,7 @@ interface Owner {
 
 /** Makes concurrent changes of an eperson's factors see each other. */
 const lockOwner = (eperson: string): Change<Owner | undefined> =>
-  row(
+  db.row(
     `SELECT session_key AS "sessionKey", session_state AS state
      FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE`,
     eperson,
@@ -197,14 +182,14 @@ const lockOwner = (eperson: string): Change<Owner | undefined> =>
 
 /** Uses up a ticket, or takes the change back if it was used before. */
 function* useTicket(id: string, now: number): Change<void> {
-  const used = yield* run('DELETE FROM ticket WHERE id = $1 AND expires > $2', id, now)
-  if (used === 0) throw new TakenBack('ended')
+  const used = yield* db.run('DELETE FROM ticket WHERE id = $1 AND expires > $2', id, now)
+  if (used === 0) throw new db.TakenBack('ended')
 }
 
 /** Replaces an eperson's recovery codes. */
 function* putCodes(eperson: string, codes: readonly string[]): Change<void> {
-  yield* run('DELETE FROM recovery_code WHERE eperson = $1', eperson)
-  yield* insertAll(
+  yield* db.run('DELETE FROM recovery_code WHERE eperson = $1', eperson)
+  yield* db.insertAll(
     'recovery_code',
     codes.map(hash => ({ eperson, hash })),
   )

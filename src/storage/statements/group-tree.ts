@@ -1,18 +1,8 @@
 import { type Awaitable, andThen } from '../../lib/awaitable.ts'
 import { administratorGroup, type Group } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import {
-  type Change,
-  lock,
-  nextStamp,
-  type Read,
-  rights,
-  row,
-  rows,
-  run,
-  TakenBack,
-  value,
-} from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Groups in groups, as SQL (docs/decisions/0039). UNION visits each group once, even on several paths. */
 
@@ -42,18 +32,18 @@ export const oneGroup = 'SELECT uuid FROM epersongroup WHERE uuid = $1'
  * table.
  */
 export function* lockGroups(): Change<void> {
-  yield* lock('LOCK TABLE epersongroup IN EXCLUSIVE MODE')
+  yield* db.lock('LOCK TABLE epersongroup IN EXCLUSIVE MODE')
   // `stampBelow` counts changes in this row, and it is locked before sessions (`rights`).
-  yield* lock('SELECT 1 FROM state FOR NO KEY UPDATE')
+  yield* db.lock('SELECT 1 FROM state FOR NO KEY UPDATE')
 }
 
 /** Waits for changes that hold `lockGroups`, and makes later ones wait until this change ends. */
-const keepGroups = (): Change<void> => lock('LOCK TABLE epersongroup IN ROW SHARE MODE')
+const keepGroups = (): Change<void> => db.lock('LOCK TABLE epersongroup IN ROW SHARE MODE')
 
 /** Counts the levels below or above a group, itself included. Stops at one more than `max`. */
 export function* levels(group: string, way: 'below' | 'above', max: number): Read<number> {
   const [from, to] = way === 'below' ? ['parent', 'child'] : ['child', 'parent']
-  const found = yield* value<number>(
+  const found = yield* db.value<number>(
     `WITH RECURSIVE path (id, n) AS (
        SELECT uuid, 1 FROM epersongroup WHERE uuid = $1
        UNION SELECT s.${to}, n + 1 FROM subgroup s JOIN path ON s.${from} = path.id WHERE n <= $2)
@@ -69,7 +59,7 @@ export function* levels(group: string, way: 'below' | 'above', max: number): Rea
  * @param without the uuid of an eperson or a group to leave out
  */
 export function* hasAdministrator(without = ''): Read<boolean> {
-  const found = yield* row(
+  const found = yield* db.row(
     `WITH RECURSIVE below (id) AS (
        SELECT uuid FROM epersongroup WHERE name = $1
        UNION SELECT s.child FROM subgroup s JOIN below ON s.parent = below.id WHERE s.child <> $2)
@@ -95,11 +85,11 @@ export function* keepingAdministrator<T, R = 'last-administrator'>(
   // Two changes at once could each leave a different administrator: the lock makes the later one see the
   // earlier one.
   yield* mayEnd ? lockGroups() : keepGroups()
-  yield* rights(event, 'own')
+  yield* db.rights(event, 'own')
   // Without any administrator before, there is nothing to protect.
   const mustStay = mayEnd && (yield* hasAdministrator())
   const result = yield* change
-  if (mustStay && !(yield* hasAdministrator())) throw new TakenBack(refusal)
+  if (mustStay && !(yield* hasAdministrator())) throw new db.TakenBack(refusal)
   return result
 }
 
@@ -108,7 +98,7 @@ export function* keepingAdministrator<T, R = 'last-administrator'>(
  * token, it is unknown whose token that is, so every eperson gets one.
  */
 export function* stampBelow(group: string): Change<void> {
-  const special = yield* row(
+  const special = yield* db.row(
     `${below(oneGroup)} SELECT 1 AS one FROM below JOIN epersongroup g ON g.uuid = below.id
      WHERE g.special = 1 LIMIT 1`,
     group,
@@ -118,21 +108,21 @@ export function* stampBelow(group: string): Change<void> {
     return
   }
   yield* groupsChanged()
-  yield* run(
+  yield* db.run(
     `UPDATE eperson SET stamp = $2 WHERE uuid IN (
        ${below(oneGroup)} SELECT m.eperson FROM below JOIN membership m ON m.epersongroup = below.id)`,
     group,
-    yield* nextStamp(),
+    yield* db.nextStamp(),
   )
 }
 
 /** Gives every eperson a new stamp: a token of any of them may have a group as a special group (G2). */
 export function* stampAll(): Change<void> {
   yield* groupsChanged()
-  yield* run('UPDATE eperson SET stamp = $1', yield* nextStamp())
+  yield* db.run('UPDATE eperson SET stamp = $1', yield* db.nextStamp())
 }
 
-const groupsChanged = (): Change<number> => run('UPDATE state SET groups = groups + 1')
+const groupsChanged = (): Change<number> => db.run('UPDATE state SET groups = groups + 1')
 
 /** The groups, and all groups that they are in. */
 export function* withParents(groups: readonly Group[]): Read<readonly Group[]> {
@@ -148,7 +138,7 @@ export function* groupsByUuid(uuids: readonly string[]): Read<readonly Group[]> 
 }
 
 const allAbove = (uuids: readonly string[]): Read<readonly Group[]> =>
-  rows(
+  db.rows(
     `${above('SELECT uuid FROM epersongroup WHERE uuid = ANY($1)')} SELECT g.uuid, g.name FROM above
        JOIN epersongroup g ON g.uuid = above.id ORDER BY g.name`,
     uuids,

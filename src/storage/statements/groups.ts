@@ -32,31 +32,20 @@ import {
   toEperson,
   useOfGroup,
 } from './people-rows.ts'
-import {
-  type Change,
-  column,
-  record,
-  rights,
-  row,
-  rows,
-  run,
-  type SomeOf,
-  TakenBack,
-  update,
-  value,
-} from './statements.ts'
+import type { Change, SomeOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Groups with their members and subgroups: commands name them by name, requests over HTTP by uuid. */
 export const groups = {
   reads: {
     group: groupWith,
     groupsByUuid,
-    groupsByName: names => rows('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names),
-    listGroups: () => rows('SELECT uuid, name, members FROM groups ORDER BY name'),
+    groupsByName: names => db.rows('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names),
+    listGroups: () => db.rows('SELECT uuid, name, members FROM groups ORDER BY name'),
     *groupMembers(name) {
-      const known = yield* value<string>('SELECT uuid FROM epersongroup WHERE name = $1', name)
+      const known = yield* db.value<string>('SELECT uuid FROM epersongroup WHERE name = $1', name)
       if (known === undefined) return undefined
-      const members = yield* rows<EpersonRow>(
+      const members = yield* db.rows<EpersonRow>(
         `SELECT ${epersonColumns} FROM membership JOIN eperson ON uuid = eperson
          WHERE epersongroup = $1 ORDER BY email_key`,
         known,
@@ -65,16 +54,19 @@ export const groups = {
     },
     withParents,
     groupsOf: eperson =>
-      rows(
+      db.rows(
         `${mine('$1')} SELECT g.uuid, g.name, g.description FROM mine
            JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
         eperson,
       ),
     *membershipsOf(eperson, more) {
-      const direct = yield* column<string>('SELECT epersongroup FROM membership WHERE eperson = $1', eperson)
+      const direct = yield* db.column<string>(
+        'SELECT epersongroup FROM membership WHERE eperson = $1',
+        eperson,
+      )
       const groups = `SELECT epersongroup FROM membership WHERE eperson = $1
         UNION SELECT uuid FROM epersongroup WHERE uuid = ANY($2)`
-      const inclusions = yield* rows<{ child: string; parent: string }>(
+      const inclusions = yield* db.rows<{ child: string; parent: string }>(
         `${above(groups)} SELECT s.child, s.parent FROM above JOIN subgroup s ON s.child = above.id
          ORDER BY s.child, s.parent LIMIT $3`,
         eperson,
@@ -92,10 +84,10 @@ export const groups = {
     addGroup,
     *createGroup(group, event) {
       yield* lockGroups()
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       const added = yield* insertGroup(group)
       if (!added) return 'exists'
-      yield* record(groupEvent(event, null, added))
+      yield* db.record(groupEvent(event, null, added))
       return added
     },
     *ensureGroups(names) {
@@ -104,14 +96,14 @@ export const groups = {
         yield* addGroup(name, configuredGroupEvent)
         const known = yield* groupNamed(name)
         if (!known) continue
-        yield* run('UPDATE epersongroup SET special = 1 WHERE uuid = $1 AND special = 0', known.uuid)
+        yield* db.run('UPDATE epersongroup SET special = 1 WHERE uuid = $1 AND special = 0', known.uuid)
         groups.push({ uuid: known.uuid, name })
       }
       return groups
     },
     *changeGroup(uuid, change, event) {
       yield* lockGroups()
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const before = yield* groupWith(uuid)
       if (!before) return 'no-group'
       const after = { ...before, ...change }
@@ -123,15 +115,15 @@ export const groups = {
         const use = yield* useOfGroup(before.name)
         if (use) return use
       }
-      yield* update('epersongroup', { name, name_key: nameKey(name), description }, { uuid })
+      yield* db.update('epersongroup', { name, name_key: nameKey(name), description }, { uuid })
       // Cached sessions hold the names of their groups.
       if (isRenamed) yield* stampBelow(uuid)
-      yield* record(groupEvent(event, before, after))
+      yield* db.record(groupEvent(event, before, after))
       return after
     },
     *deleteGroup(name, event) {
       const sql = 'SELECT uuid, name FROM epersongroup WHERE name = $1 FOR UPDATE'
-      return yield* drop(yield* row<Group>(sql, name), { ...event, object: name })
+      return yield* drop(yield* db.row<Group>(sql, name), { ...event, object: name })
     },
     removeGroup: (uuid, event) => keepingAdministrator(true, event, removeOne(uuid, event)),
     join: (group, email, event) => joinOrLeave('join', group, email, event),
@@ -163,7 +155,7 @@ const configuredGroupEvent: AuditEvent = {
 function* addGroup(name: string, event: AuditEvent): Change<Group | 'exists'> {
   const added = yield* insertGroup({ name, description: null })
   if (!added) return 'exists'
-  yield* record({ ...event, object: name })
+  yield* db.record({ ...event, object: name })
   return { uuid: added.uuid, name }
 }
 
@@ -177,9 +169,9 @@ function* drop(group: Group | undefined, event: AuditEvent): Change<'changed' | 
   yield* keepList()
   const use = yield* useOfGroup(group.name)
   if (use) return use
-  yield* run('DELETE FROM epersongroup WHERE uuid = $1', group.uuid)
+  yield* db.run('DELETE FROM epersongroup WHERE uuid = $1', group.uuid)
   yield* stampAll()
-  yield* record(event)
+  yield* db.record(event)
   return 'changed'
 }
 
@@ -203,22 +195,22 @@ function* changeSubgroup(isIncluded: boolean, parent: string, child: string, eve
   const inner = yield* groupWith(child)
   if (!inner) return 'no-subgroup' as const
   const edge = [parent, child] as const
-  const known = yield* row('SELECT 1 AS one FROM subgroup WHERE parent = $1 AND child = $2', ...edge)
+  const known = yield* db.row('SELECT 1 AS one FROM subgroup WHERE parent = $1 AND child = $2', ...edge)
   if ((known !== undefined) === isIncluded) return 'unchanged' as const
   if (isIncluded) {
-    if (yield* row(`${below(oneGroup)} SELECT 1 AS one FROM below WHERE id = $2`, child, parent))
+    if (yield* db.row(`${below(oneGroup)} SELECT 1 AS one FROM below WHERE id = $2`, child, parent))
       return 'circle' as const
     if ((yield* levels(parent, 'above', maxLevels)) + (yield* levels(child, 'below', maxLevels)) > maxLevels)
       return 'too-deep' as const
   }
-  yield* run(
+  yield* db.run(
     isIncluded
       ? 'INSERT INTO subgroup (parent, child) VALUES ($1, $2)'
       : 'DELETE FROM subgroup WHERE parent = $1 AND child = $2',
     ...edge,
   )
   yield* stampBelow(child)
-  yield* record(subgroupEvent(event, outer.name, inner.name))
+  yield* db.record(subgroupEvent(event, outer.name, inner.name))
   return 'changed' as const
 }
 
@@ -242,7 +234,7 @@ function* changeAll<R extends string>(
   for (const uuid of uuids) {
     const done: string = yield* change(uuid)
     if (done === 'no-group') return done
-    if (done !== 'changed' && done !== 'unchanged') throw new TakenBack({ why: done, uuid })
+    if (done !== 'changed' && done !== 'unchanged') throw new db.TakenBack({ why: done, uuid })
   }
   return 'changed'
 }

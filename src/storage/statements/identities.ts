@@ -19,22 +19,8 @@ import {
   lockEpersonAt,
   toEperson,
 } from './people-rows.ts'
-import {
-  type Change,
-  column,
-  count,
-  insert,
-  nextStamp,
-  now,
-  type Read,
-  record,
-  rights,
-  row,
-  rows,
-  run,
-  type StatementsOf,
-  value,
-} from './statements.ts'
+import type { Change, Read, StatementsOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /**
  * Single sign-on (docs/decisions/0010). A login at a provider begins its session in `hot.ts` of each engine.
@@ -43,31 +29,31 @@ export const identities = {
   reads: {
     whoIs: (identity, matching) => whoIs(identity, matching),
     *isAtProvider(which) {
-      return (yield* row(`SELECT 1 AS one ${sessionsAt} LIMIT 1`, ...filterOf(which))) !== undefined
+      return (yield* db.row(`SELECT 1 AS one ${sessionsAt} LIMIT 1`, ...filterOf(which))) !== undefined
     },
     *listIdentities(eperson) {
-      return yield* rows<LinkedIdentity>(
+      return yield* db.rows<LinkedIdentity>(
         `${linked} ${eperson === undefined ? '' : 'WHERE eperson = $1'} ORDER BY email_key, provider`,
         ...(eperson === undefined ? [] : [eperson]),
       )
     },
     *pageOfIdentities({ offset, limit }) {
-      const found = yield* rows<LinkedIdentity>(
+      const found = yield* db.rows<LinkedIdentity>(
         `${linked} ORDER BY email_key, provider LIMIT $1 OFFSET $2`,
         limit,
         offset,
       )
-      return { rows: found, total: yield* count('identity') }
+      return { rows: found, total: yield* db.count('identity') }
     },
     *readTicket(id, now) {
       const sql = 'SELECT content FROM ticket WHERE id = $1 AND expires > $2'
-      return yield* value<string>(sql, id, now)
+      return yield* db.value<string>(sql, id, now)
     },
   },
   changes: {
     recognize: (identity, matching, event) => recognize(identity, matching, event),
     *endAtProvider(which, event) {
-      const ended = yield* column<string>(
+      const ended = yield* db.column<string>(
         `DELETE FROM provider_session WHERE eperson IN (SELECT eperson ${sessionsAt}) RETURNING eperson`,
         ...filterOf(which),
       )
@@ -75,16 +61,16 @@ export const identities = {
       const epersons = [...new Set(ended)].toSorted()
       for (const eperson of epersons) {
         yield* endTokens(eperson)
-        yield* record({ ...event, eperson })
+        yield* db.record({ ...event, eperson })
       }
       return epersons.length
     },
     *link(email, { provider, subject }, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
       const { uuid } = eperson
-      const there = yield* rows<{ eperson: string; subject: string }>(
+      const there = yield* db.rows<{ eperson: string; subject: string }>(
         'SELECT eperson, subject FROM identity WHERE provider = $1 AND (subject = $2 OR eperson = $3)',
         provider,
         subject,
@@ -94,15 +80,15 @@ export const identities = {
       if (owner) return owner.eperson === uuid ? 'unchanged' : 'taken'
       if (there.length > 0) return 'other-subject'
       yield* addLink({ provider, subject }, uuid)
-      yield* record({ ...event, eperson: uuid, changes: { before: null, after: { subject } } })
+      yield* db.record({ ...event, eperson: uuid, changes: { before: null, after: { subject } } })
       return 'changed'
     },
     *unlink(email, provider, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
       const { uuid } = eperson
-      const subject = yield* value<string>(
+      const subject = yield* db.value<string>(
         'DELETE FROM identity WHERE eperson = $1 AND provider = $2 RETURNING subject',
         uuid,
         provider,
@@ -110,24 +96,24 @@ export const identities = {
       if (subject === undefined) return 'unchanged'
       yield* endTokens(uuid)
       yield* endAccessTokens(uuid)
-      yield* run('DELETE FROM provider_session WHERE eperson = $1', uuid)
-      yield* record({ ...event, eperson: uuid, changes: { before: { subject }, after: null } })
+      yield* db.run('DELETE FROM provider_session WHERE eperson = $1', uuid)
+      yield* db.record({ ...event, eperson: uuid, changes: { before: { subject }, after: null } })
       return 'changed'
     },
     *forgetSessions(begunBy) {
-      yield* run('DELETE FROM provider_session WHERE begun <= $1', begunBy.toISOString())
+      yield* db.run('DELETE FROM provider_session WHERE begun <= $1', begunBy.toISOString())
     },
     *keepTicket(id, content, expires, certain) {
-      yield* run('DELETE FROM ticket WHERE expires <= $1', certain)
-      return (yield* insert('ticket', { id, content, expires }, '(id) DO NOTHING')) === 1
+      yield* db.run('DELETE FROM ticket WHERE expires <= $1', certain)
+      return (yield* db.insert('ticket', { id, content, expires }, '(id) DO NOTHING')) === 1
     },
     *takeTicket(id, now) {
       const sql = 'DELETE FROM ticket WHERE id = $1 AND expires > $2 RETURNING content'
-      return yield* value<string>(sql, id, now)
+      return yield* db.value<string>(sql, id, now)
     },
     *replaceTicket(id, before, content, expires) {
       const sql = 'UPDATE ticket SET content = $3, expires = $4 WHERE id = $1 AND content = $2'
-      return (yield* run(sql, id, before, content, expires)) === 1
+      return (yield* db.run(sql, id, before, content, expires)) === 1
     },
   },
 } satisfies StatementsOf<Omit<Identities, 'begin'>>
@@ -144,7 +130,7 @@ const filterOf = ({ provider, name, sid }: ProviderSessionFilter) => [provider, 
 /** One statement, and so one snapshot: between two, another request could link the eperson. */
 function* whoIs(identity: Identity, matching: Matching): Read<Recognized> {
   const { provider, subject, email } = identity
-  const found = yield* rows<EpersonRow & { isSubject: number; linked: number; own: number }>(
+  const found = yield* db.rows<EpersonRow & { isSubject: number; linked: number; own: number }>(
     `SELECT ${epersonColumns},
        CAST(EXISTS (SELECT 1 FROM identity WHERE provider = $1 AND subject = $2 AND eperson = uuid) AS INTEGER) AS "isSubject",
        CAST(EXISTS (SELECT 1 FROM identity WHERE provider = $1 AND eperson = uuid) AS INTEGER) AS linked,
@@ -177,7 +163,7 @@ function* recognize(identity: Identity, matching: Matching, event: AuditEvent): 
   if (!eperson) return yield* recognize(identity, matching, event)
   if (found.kind !== 'known') yield* addLink(identity, eperson.uuid)
   if (found.kind === 'linked')
-    yield* record({ ...event, event: recognitionEvents.linked, eperson: eperson.uuid })
+    yield* db.record({ ...event, event: recognitionEvents.linked, eperson: eperson.uuid })
   yield* rename(eperson.uuid, identity)
   return { kind: found.kind, eperson }
 }
@@ -186,7 +172,7 @@ function* create({ email, firstName, lastName }: Identity, event: AuditEvent): C
   if (email === null) throw new Error('an eperson needs an e-mail address')
   const person = { email, firstName, lastName, passwordHash: null, enabled: true, profile: {} }
   const added = yield* insertEperson(person)
-  if (added) yield* record({ ...event, event: recognitionEvents.created, eperson: added.uuid })
+  if (added) yield* db.record({ ...event, event: recognitionEvents.created, eperson: added.uuid })
   return added
 }
 
@@ -194,12 +180,12 @@ function* create({ email, firstName, lastName }: Identity, event: AuditEvent): C
  * Fails if another request has added the same link meanwhile. PostgreSQL then runs the whole change again.
  */
 const addLink = ({ provider, subject }: Pick<Identity, 'provider' | 'subject'>, eperson: string) =>
-  insert('identity', { provider, subject, eperson, linked: now() })
+  db.insert('identity', { provider, subject, eperson, linked: db.now() })
 
 /** Updates an eperson's names to those from the provider. */
 function* rename(uuid: string, { firstName, lastName }: Identity): Change<void> {
   const names = 'coalesce($1, first_name), coalesce($2, last_name)'
-  const renamed = yield* row<Pick<EpersonRow, 'first_name' | 'last_name'>>(
+  const renamed = yield* db.row<Pick<EpersonRow, 'first_name' | 'last_name'>>(
     `UPDATE eperson SET (first_name, last_name) = (${names}) WHERE uuid = $3
      AND ((first_name, last_name) IS DISTINCT FROM (${names})) RETURNING first_name, last_name`,
     firstName,
@@ -208,5 +194,5 @@ function* rename(uuid: string, { firstName, lastName }: Identity): Change<void> 
   )
   if (!renamed) return
   const sql = 'UPDATE eperson SET name_key = $1, stamp = $2 WHERE uuid = $3'
-  yield* run(sql, nameKey(renamed.first_name, renamed.last_name), yield* nextStamp(), uuid)
+  yield* db.run(sql, nameKey(renamed.first_name, renamed.last_name), yield* db.nextStamp(), uuid)
 }

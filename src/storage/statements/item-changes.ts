@@ -22,7 +22,8 @@ import {
   stateOf,
 } from './items.ts'
 import { setPolicies, showAs } from './reader-changes.ts'
-import { type Change, insert, now, type Read, record, row, run, value } from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 /** @param event a template; `event`, `object` and `changes` are filled in */
 export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOutcome> {
@@ -58,7 +59,7 @@ export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOu
 
 function* createItem(change: CreateItem, event: AuditEvent): Change<ItemOutcome> {
   const { uuid, identifier, metadata, withdrawn, discoverable } = change
-  const time = now()
+  const time = db.now()
   const columns = {
     ...itemColumns({ metadata, collections: [] }),
     uuid,
@@ -70,9 +71,9 @@ function* createItem(change: CreateItem, event: AuditEvent): Change<ItemOutcome>
     withdrawn: Number(withdrawn),
     discoverable: Number(discoverable),
   }
-  if ((yield* insert('item', columns, '(identifier) DO NOTHING')) === 0) return 'taken'
+  if ((yield* db.insert('item', columns, '(identifier) DO NOTHING')) === 0) return 'taken'
   const changes = itemDifferences(null, { metadata, withdrawn, discoverable })
-  yield* record({ ...event, event: 'item.add', object: identifier, ...changes })
+  yield* db.record({ ...event, event: 'item.add', object: identifier, ...changes })
   return 'changed'
 }
 
@@ -92,9 +93,9 @@ function* editItem(change: EditItem, event: AuditEvent): Change<ItemOutcome> {
     ...metadataColumns(after.metadata),
     withdrawn: Number(after.withdrawn),
     discoverable: Number(after.discoverable),
-    modified: seenDifference(before, after, change.hidden) ? now() : item.modified,
+    modified: seenDifference(before, after, change.hidden) ? db.now() : item.modified,
   }
-  yield* run(
+  yield* db.run(
     `UPDATE item SET ${Object.keys(columns).map((name, at) => `${name} = $${at + 2}`)}, revision = revision + 1
      WHERE uuid = $1`,
     item.uuid,
@@ -102,7 +103,7 @@ function* editItem(change: EditItem, event: AuditEvent): Change<ItemOutcome> {
   )
   if (before.withdrawn !== after.withdrawn || before.discoverable !== after.discoverable)
     yield* showAs(item, writeRules(readReaders(item.readers)), after)
-  yield* record({ ...event, event: 'item.change', object: item.identifier, ...changes })
+  yield* db.record({ ...event, event: 'item.change', object: item.identifier, ...changes })
   return 'changed'
 }
 
@@ -115,22 +116,27 @@ function* deleteItem(
   if (revision !== null && item.revision !== revision) return 'stale'
   yield* forget(uuid)
   const before = { metadata: JSON.parse(item.metadata) as Metadata, readers: readReaders(item.readers) }
-  yield* record({ ...event, event: 'item.delete', object: item.identifier, ...itemDifferences(before, null) })
+  yield* db.record({
+    ...event,
+    event: 'item.delete',
+    object: item.identifier,
+    ...itemDifferences(before, null),
+  })
   return 'changed'
 }
 
 function* forget(uuid: string): Change<void> {
-  yield* run(
+  yield* db.run(
     'DELETE FROM policy WHERE object = $1 OR object IN (SELECT uuid FROM bitstream WHERE item = $1)',
     uuid,
   )
-  for (const table of ['bitstream', 'bundle']) yield* run(`DELETE FROM ${table} WHERE item = $1`, uuid)
-  yield* run('DELETE FROM item WHERE uuid = $1', uuid)
+  for (const table of ['bitstream', 'bundle']) yield* db.run(`DELETE FROM ${table} WHERE item = $1`, uuid)
+  yield* db.run('DELETE FROM item WHERE uuid = $1', uuid)
 }
 
 /** @returns false if there was no such item */
 export function* deleteNamed(identifier: string, event: AuditEvent): Change<boolean> {
-  const item = yield* value<string>('SELECT uuid FROM item WHERE identifier = $1', identifier)
+  const item = yield* db.value<string>('SELECT uuid FROM item WHERE identifier = $1', identifier)
   if (item === undefined) return false
   const change = { kind: 'delete-item', item, revision: null } as const
   return (yield* deleteItem(change, event)) === 'changed'
@@ -138,7 +144,7 @@ export function* deleteNamed(identifier: string, event: AuditEvent): Change<bool
 
 /** @param lock SQL that locks the row until the change ends */
 export function* siteIn(lock = ''): Read<Site> {
-  const found = yield* row<{ metadata: string; revision: number }>(
+  const found = yield* db.row<{ metadata: string; revision: number }>(
     `SELECT metadata, revision FROM site${lock}`,
   )
   // There is no row before the first change.
@@ -155,13 +161,13 @@ function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): C
   const changes: { changes?: Changes } = itemDifferences({ metadata: before.metadata }, { metadata })
   if (changes.changes === undefined) return 'unchanged'
   // Before the first change there is no row to lock: of two concurrent ones, this refuses the later one.
-  const changed = yield* run(
+  const changed = yield* db.run(
     `INSERT INTO site (id, metadata, revision) VALUES (1, $1, $2) ON CONFLICT (id) DO UPDATE
        SET metadata = excluded.metadata, revision = excluded.revision WHERE site.revision = excluded.revision - 1`,
     JSON.stringify(metadata),
     revision + 1,
   )
   if (changed === 0) return 'stale'
-  yield* record({ ...event, event: 'site.change', object: site, ...changes })
+  yield* db.record({ ...event, event: 'site.change', object: site, ...changes })
   return 'changed'
 }

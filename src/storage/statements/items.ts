@@ -9,7 +9,8 @@ import {
   summaryOf,
 } from '../../model/items.ts'
 import { type Readers, readersText, type Visibility } from '../../model/readers.ts'
-import { type Change, lock, type Read, row, rows, run, value } from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Statements and columns shared by the changes of items, files and readers. */
 
@@ -29,7 +30,7 @@ export interface ExistingItem {
 
 /** Locks an item until the transaction ends. @param condition SQL that selects one item by $1 */
 export const lockItem = (condition: string, value: string): Change<ExistingItem | undefined> =>
-  row(
+  db.row(
     `SELECT uuid, identifier, metadata, collections, withdrawn, discoverable, modified, revision, fingerprint, audience,
        (SELECT readers FROM audience WHERE id = item.audience) AS readers
      FROM item WHERE ${condition} FOR UPDATE`,
@@ -97,11 +98,11 @@ export function* numbersOf(readers: readonly string[]): Change<(readers: string)
   const missing = readers.filter(one => !numbers.has(one))
   if (missing.length > 0) {
     // One transaction at a time, so that numbers become visible in ascending order, and no node skips one.
-    yield* lock('UPDATE state SET audiences = audiences')
+    yield* db.lock('UPDATE state SET audiences = audiences')
     const addedMeanwhile = yield* found(missing)
     for (const one of missing.filter(text => !addedMeanwhile.has(text)).toSorted()) {
-      yield* run('UPDATE state SET audiences = audiences + 1')
-      yield* run('INSERT INTO audience (id, readers) SELECT audiences, $1 FROM state', one)
+      yield* db.run('UPDATE state SET audiences = audiences + 1')
+      yield* db.run('INSERT INTO audience (id, readers) SELECT audiences, $1 FROM state', one)
     }
     numbers = yield* found(readers)
   }
@@ -119,14 +120,14 @@ export function* audienceWith(readers: string): Change<number> {
 
 function* found(readers: readonly string[]): Change<ReadonlyMap<string, number>> {
   const sql = 'SELECT id, readers FROM audience WHERE readers = ANY($1)'
-  const known = yield* rows<{ id: number; readers: string }>(sql, readers)
+  const known = yield* db.rows<{ id: number; readers: string }>(sql, readers)
   return new Map(known.map(({ id, readers: text }) => [text, id]))
 }
 
 /** Total bytes of all bitstreams, each with those of its content. */
 export function* storedBytes(): Read<number> {
   const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM audience'
-  return (yield* value<number>(sql)) ?? 0
+  return (yield* db.value<number>(sql)) ?? 0
 }
 
 type Values = Readonly<Record<string, unknown>>

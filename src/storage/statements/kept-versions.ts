@@ -2,7 +2,8 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { KeptVersion, KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { RecordEntity } from '../entities.ts'
 import { definitionOf, importedAs, toEntity } from './entity-rows.ts'
-import { type Change, clock, insertNumbered, type Read, row, rows, run, value } from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 /**
  * Versions that imports have replaced and that can be restored (docs/decisions/0071), and those that nothing needs any more,
@@ -37,22 +38,22 @@ export const ownSize = ({ source, fields }: RecordEntity): number =>
 /** Keeps the version that an entity has, with the single records that were written since. */
 export function* keepVersion(entity: RecordEntity, event: AuditEvent): Change<void> {
   const { name, source } = entity
-  const written = yield* row<{ added: number; bytes: number }>(
+  const written = yield* db.row<{ added: number; bytes: number }>(
     `SELECT coalesce(sum(added), 0) AS added, coalesce(sum(octet_length(json)), 0) AS bytes FROM record_change
      WHERE entity = $1`,
     name,
   )
-  const kept = yield* insertNumbered('kept_version', {
+  const kept = yield* db.insertNumbered('kept_version', {
     entity: name,
     version: source.version,
     definition: definitionOf(entity),
     replaced_by: event.event,
-    at: yield* clock(),
+    at: yield* db.clock(),
     records: source.count + Number(written?.added ?? 0),
     bytes: source.bytes,
     own: ownSize(entity) + Number(written?.bytes ?? 0),
   })
-  yield* run(
+  yield* db.run(
     `INSERT INTO kept_change (seq, kept, key, key_values, json, added)
      SELECT seq, CAST($1 AS BIGINT), key, key_values, json, added FROM record_change WHERE entity = $2`,
     kept,
@@ -66,18 +67,18 @@ export function* findKept(
   id: number,
   { days }: KeptVersionLimits,
 ): Read<RecordEntity | undefined> {
-  const found = yield* value<string>(
+  const found = yield* db.value<string>(
     'SELECT definition FROM kept_version WHERE id = $1 AND entity = $2 AND at > $3',
     id,
     name,
-    (yield* clock()) - days * day,
+    (yield* db.clock()) - days * day,
   )
   return importedAs(name, found)
 }
 
 /** Gives a kept version to its entity again, which has no single records: those of the version come back. */
 export function* takeKept(id: number): Change<void> {
-  yield* run(
+  yield* db.run(
     `INSERT INTO record_change (seq, entity, key, key_values, json, added)
      SELECT c.seq, v.entity, c.key, c.key_values, c.json, c.added
      FROM kept_change c JOIN kept_version v ON v.id = c.kept WHERE c.kept = $1`,
@@ -87,8 +88,8 @@ export function* takeKept(id: number): Change<void> {
 }
 
 function* forget(ids: readonly number[]): Change<void> {
-  yield* run('DELETE FROM kept_change WHERE kept = ANY($1)', ids)
-  yield* run('DELETE FROM kept_version WHERE id = ANY($1)', ids)
+  yield* db.run('DELETE FROM kept_change WHERE kept = ANY($1)', ids)
+  yield* db.run('DELETE FROM kept_version WHERE id = ANY($1)', ids)
 }
 
 /** A version that counts against limits. */
@@ -96,11 +97,11 @@ export type Sized = Pick<KeptRow, 'entity' | 'version' | 'at' | 'bytes' | 'own'>
 
 /** Removes the kept versions that are beyond a limit. Called when all entities have their versions. */
 export function* trimKept({ days, bytes }: KeptVersionLimits): Change<void> {
-  const kept = yield* rows<Sized & Pick<KeptRow, 'id'>>(
+  const kept = yield* db.rows<Sized & Pick<KeptRow, 'id'>>(
     'SELECT id, entity, version, replaced_by, at, bytes, own FROM kept_version ORDER BY id DESC',
   )
   if (kept.length === 0) return
-  const current = yield* rows<Pick<Sized, 'entity' | 'version'>>(
+  const current = yield* db.rows<Pick<Sized, 'entity' | 'version'>>(
     'SELECT name AS entity, version FROM entity WHERE version IS NOT NULL',
   )
   const oldest = days === 0 ? Number.MAX_SAFE_INTEGER : yield* oldestOf(days * day)
@@ -156,7 +157,7 @@ const wholeOf = (entity: string, version: string): string =>
 /** Removes all kept versions of an entity. */
 export function* dropKept(name: string): Change<void> {
   yield* remove(
-    yield* rows<Pick<KeptRow, 'id' | 'version'>>(
+    yield* db.rows<Pick<KeptRow, 'id' | 'version'>>(
       'SELECT id, version FROM kept_version WHERE entity = $1',
       name,
     ),
@@ -175,8 +176,8 @@ function* remove(kept: readonly Pick<KeptRow, 'id' | 'version'>[]): Change<void>
  * @param time for which they are kept, in ms
  */
 export function* oldestOf(time: number): Read<number> {
-  const mark = yield* value<number>('SELECT mark FROM state')
-  return Math.min(yield* clock(), mark ?? 0) - time
+  const mark = yield* db.value<number>('SELECT mark FROM state')
+  return Math.min(yield* db.clock(), mark ?? 0) - time
 }
 
 /** @returns true if a kept or held version is older than the limit */
@@ -184,15 +185,15 @@ export function* hasOldKept({ days, held }: KeptVersionLimits): Read<boolean> {
   const sql = `SELECT 1 AS one FROM kept_version WHERE at <= $1
     UNION ALL SELECT 1 FROM held_version WHERE at <= $2 LIMIT 1`
   const [kept, oldest] = [yield* oldestOf(days * day), yield* oldestOf(held.time)]
-  return (yield* row(sql, kept, oldest)) !== undefined
+  return (yield* db.row(sql, kept, oldest)) !== undefined
 }
 
 /** Returns the kept versions of an entity, newest first. */
 export function* keptVersions(name: string, { days }: KeptVersionLimits): Read<readonly KeptVersion[]> {
-  const found = yield* rows<KeptRow>(
+  const found = yield* db.rows<KeptRow>(
     'SELECT * FROM kept_version WHERE entity = $1 AND at > $2 ORDER BY id DESC',
     name,
-    (yield* clock()) - days * day,
+    (yield* db.clock()) - days * day,
   )
   return found.map(({ id, definition, replaced_by, at, records, bytes, own }) => {
     const { key, fields } = toEntity({ name, definition })
@@ -207,19 +208,19 @@ export function* keptVersions(name: string, { days }: KeptVersionLimits): Read<r
 
 /** Retires a version that no entity has. It is removed once no request reads it, and it is neither kept nor held. */
 export function* retire(version: string): Change<void> {
-  yield* run(
+  yield* db.run(
     `INSERT INTO retired (version, at) SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT)
      WHERE NOT EXISTS (SELECT 1 FROM kept_version WHERE version = $1)
        AND NOT EXISTS (SELECT 1 FROM held_version WHERE version = $1)
      ON CONFLICT DO NOTHING`,
     version,
-    yield* clock(),
+    yield* db.clock(),
   )
 }
 
 /** Marks retired versions as in use, because they are being read or pointed at again. */
 export function* keepRetired(versions: readonly string[]): Change<void> {
-  yield* run('UPDATE retired SET at = $1 WHERE version = ANY($2)', yield* clock(), versions)
+  yield* db.run('UPDATE retired SET at = $1 WHERE version = ANY($2)', yield* db.clock(), versions)
 }
 
 /** Time in ms for which a replaced version is kept for requests that have just looked it up. */
@@ -228,7 +229,7 @@ const retiredGrace = 60_000
 /** Forgets those of these versions that are old. @returns the number of forgotten versions */
 export function* forgetRetired(versions: readonly string[]): Change<number> {
   const sql = 'DELETE FROM retired WHERE version = ANY($1) AND at < $2'
-  return yield* run(sql, versions, (yield* clock()) - retiredGrace)
+  return yield* db.run(sql, versions, (yield* db.clock()) - retiredGrace)
 }
 
 export interface StoredVersion {
@@ -242,8 +243,8 @@ export interface StoredVersion {
  * statement sees one moment of the store, so none that is restored meanwhile is overlooked.
  */
 export function* storedVersions(): Read<readonly StoredVersion[]> {
-  const before = (yield* clock()) - retiredGrace
-  const found = yield* rows<{ version: string; at: number | null }>(
+  const before = (yield* db.clock()) - retiredGrace
+  const found = yield* db.rows<{ version: string; at: number | null }>(
     `SELECT version, CAST(NULL AS BIGINT) AS at FROM entity WHERE version IS NOT NULL
      UNION ALL SELECT version, CAST(NULL AS BIGINT) FROM kept_version
      UNION ALL SELECT version, CAST(NULL AS BIGINT) FROM held_version UNION ALL SELECT version, at FROM retired`,

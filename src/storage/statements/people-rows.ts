@@ -19,7 +19,8 @@ import { readState } from '../../model/sessions.ts'
 import type { EpersonChange, GroupUse, NewGroup, NewPerson } from '../people.ts'
 import { type EntityRow, toEntity } from './entity-rows.ts'
 import { mine } from './group-tree.ts'
-import { type Change, insert, nextStamp, now, type Read, record, row, rows, run } from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 /**
  * Rows of epersons. Every change of one gives them a new stamp, so that no node or thread uses stale data.
@@ -74,7 +75,7 @@ const exists = (select: string) => `CAST(EXISTS (${select}) AS INTEGER)`
 export function* standings(uuids: readonly string[]): Read<readonly Standing[]> {
   const factor = (kind: string) =>
     exists(`SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid AND f.kind = '${kind}'`)
-  const found = yield* rows<
+  const found = yield* db.rows<
     Pick<Standing, 'uuid'> & Readonly<Record<'administrator' | 'hasPassword' | 'totp' | 'passkey', number>>
   >(
     `SELECT uuid, ${exists(`${mine('eperson.uuid')} SELECT 1 FROM mine WHERE id = $2`)} AS administrator,
@@ -112,7 +113,7 @@ export const lockEpersonAt = (email: string): Change<Eperson | undefined> =>
   eperson('email_key = $1 FOR UPDATE', emailKey(email))
 
 function* eperson(condition: string, value: string): Read<Eperson | undefined> {
-  const found = yield* row<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE ${condition}`, value)
+  const found = yield* db.row<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE ${condition}`, value)
   return found && toEperson(found)
 }
 
@@ -120,7 +121,7 @@ function* eperson(condition: string, value: string): Read<Eperson | undefined> {
 export function* insertEperson(person: NewPerson): Change<Eperson | undefined> {
   const { email, firstName, lastName, enabled, profile } = person
   const uuid = randomUUID()
-  const added = yield* insert(
+  const added = yield* db.insert(
     'eperson',
     {
       uuid,
@@ -128,8 +129,8 @@ export function* insertEperson(person: NewPerson): Change<Eperson | undefined> {
       password_hash: person.passwordHash,
       password_stamp: 0,
       session_key: randomBytes(32),
-      stamp: yield* nextStamp(),
-      created: now(),
+      stamp: yield* db.nextStamp(),
+      created: db.now(),
     },
     '(email_key) DO NOTHING',
   )
@@ -137,13 +138,13 @@ export function* insertEperson(person: NewPerson): Change<Eperson | undefined> {
 }
 
 export function* changeStamp(uuid: string): Change<void> {
-  yield* run('UPDATE eperson SET stamp = $1 WHERE uuid = $2', yield* nextStamp(), uuid)
+  yield* db.run('UPDATE eperson SET stamp = $1 WHERE uuid = $2', yield* db.nextStamp(), uuid)
 }
 
 /** Ends every login token, and the tokens that were made from one. */
 export function* endTokens(uuid: string, newKey: Uint8Array = randomBytes(32)): Change<void> {
   const sql = 'UPDATE eperson SET session_key = $1, stamp = $2 WHERE uuid = $3'
-  yield* run(sql, newKey, yield* nextStamp(), uuid)
+  yield* db.run(sql, newKey, yield* db.nextStamp(), uuid)
 }
 
 export function applyChange(before: Eperson, change: EpersonChange): Eperson {
@@ -211,21 +212,21 @@ export const subgroupEvent = (event: AuditEvent, parent: string, child: string):
 /** Rows of groups and memberships. */
 
 export const groupWith = (uuid: string): Read<GroupDetails | undefined> =>
-  row('SELECT uuid, name, description FROM epersongroup WHERE uuid = $1', uuid)
+  db.row('SELECT uuid, name, description FROM epersongroup WHERE uuid = $1', uuid)
 
 /** Finds a group, and locks its row until the change ends, so that a deletion waits. */
 export const keepGroup = (uuid: string): Change<Group | undefined> =>
-  row<Group>('SELECT uuid, name FROM epersongroup WHERE uuid = $1 FOR KEY SHARE', uuid)
+  db.row<Group>('SELECT uuid, name FROM epersongroup WHERE uuid = $1 FOR KEY SHARE', uuid)
 
 /** Finds a group by its name, and locks its row in the same way. */
 export const groupNamed = (name: string): Change<Group | undefined> =>
-  row<Group>('SELECT uuid, name FROM epersongroup WHERE name = $1 FOR KEY SHARE', name)
+  db.row<Group>('SELECT uuid, name FROM epersongroup WHERE name = $1 FOR KEY SHARE', name)
 
 /** Adds a group, and records nothing. @returns undefined if another has the name */
 export function* insertGroup({ name, description }: NewGroup): Change<GroupDetails | undefined> {
   const group = { uuid: randomUUID(), name, description }
-  const columns = { ...group, name_key: nameKey(name), special: 0, created: now() }
-  return (yield* insert('epersongroup', columns, '(name) DO NOTHING')) === 0 ? undefined : group
+  const columns = { ...group, name_key: nameKey(name), special: 0, created: db.now() }
+  return (yield* db.insert('epersongroup', columns, '(name) DO NOTHING')) === 0 ? undefined : group
 }
 
 const membershipChanges = {
@@ -240,9 +241,9 @@ export function* changeMembership(
   eperson: string,
   event: AuditEvent,
 ): Change<'changed' | 'unchanged'> {
-  if ((yield* run(membershipChanges[way], group.uuid, eperson)) === 0) return 'unchanged'
+  if ((yield* db.run(membershipChanges[way], group.uuid, eperson)) === 0) return 'unchanged'
   yield* changeStamp(eperson)
-  yield* record({ ...event, eperson, object: group.name })
+  yield* db.record({ ...event, eperson, object: group.name })
   return 'changed'
 }
 
@@ -262,8 +263,8 @@ interface Rules {
 
 /** @returns the rules that name the group; undefined if none does */
 export function* useOfGroup(group: string): Read<GroupUse | undefined> {
-  const entities = yield* rows<EntityRow>('SELECT name, definition FROM entity ORDER BY name')
-  const audiences = yield* rows<Rules['audiences'][number]>(
+  const entities = yield* db.rows<EntityRow>('SELECT name, definition FROM entity ORDER BY name')
+  const audiences = yield* db.rows<Rules['audiences'][number]>(
     'SELECT readers, items, bitstreams FROM audience WHERE items > 0 OR bitstreams > 0',
   )
   return useOf(group, { entities: entities.map(toEntity), audiences })
