@@ -34,28 +34,15 @@ import {
 } from './people-rows.ts'
 import { dropReader } from './reader-changes.ts'
 import { keepOnly } from './sessions.ts'
-import {
-  type Change,
-  count,
-  nextStamp,
-  type Read,
-  record,
-  rights,
-  row,
-  rows,
-  run,
-  type SomeOf,
-  type StatementsOf,
-  update,
-  type Value,
-} from './statements.ts'
+import type { Change, Read, SomeOf, StatementsOf, Value } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Epersons: commands name them by e-mail address, requests over HTTP by uuid. */
 const epersons = {
   reads: {
     eperson: epersonWith,
     *credentials(email) {
-      const found = yield* row<Omit<Credentials, Flag> & Readonly<Record<Flag, number>>>(
+      const found = yield* db.row<Omit<Credentials, Flag> & Readonly<Record<Flag, number>>>(
         `SELECT uuid, enabled, password_hash AS "passwordHash", password_stamp AS "passwordStamp",
            session_key AS "sessionKey", ${hasFactor} AS "hasFactor" FROM eperson WHERE email_key = $1`,
         emailKey(email),
@@ -63,7 +50,7 @@ const epersons = {
       return found && { ...found, enabled: found.enabled === 1, hasFactor: found.hasFactor === 1 }
     },
     *listEpersons() {
-      const found = yield* rows<EpersonRow & { readonly groups: string }>(
+      const found = yield* db.rows<EpersonRow & { readonly groups: string }>(
         `SELECT ${epersonColumns},
            CAST((SELECT e.groups FROM epersons e WHERE e.uuid = eperson.uuid) AS TEXT) AS groups
          FROM eperson ORDER BY email_key`,
@@ -77,55 +64,55 @@ const epersons = {
   },
   changes: {
     *addEperson(eperson, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const added = yield* insertEperson({ ...eperson, enabled: true, profile: {} })
       if (!added) return 'exists'
-      yield* record({ ...event, eperson: added.uuid })
+      yield* db.record({ ...event, eperson: added.uuid })
       const administrators = eperson.administrator ? yield* groupNamed(administratorGroup) : undefined
       if (administrators)
         yield* changeMembership('join', administrators, added.uuid, { ...event, event: 'group.join' })
       return added
     },
     *createEperson(person, event) {
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       const added = yield* insertEperson(person)
       if (!added) return 'exists'
-      yield* record(epersonEvent(event, null, added))
+      yield* db.record(epersonEvent(event, null, added))
       return added
     },
     *setEnabled(email, enabled, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
       if (eperson.enabled === enabled) return 'unchanged'
-      yield* update('eperson', { enabled: Number(enabled) }, { uuid: eperson.uuid })
+      yield* db.update('eperson', { enabled: Number(enabled) }, { uuid: eperson.uuid })
       yield* endTokens(eperson.uuid)
       if (!enabled) yield* endAccessTokens(eperson.uuid)
-      yield* record({ ...event, eperson: eperson.uuid })
+      yield* db.record({ ...event, eperson: eperson.uuid })
       return 'changed'
     },
     changeEperson: (uuid, change, event) =>
       keepingAdministrator(change.enabled === false, event, changeOne(uuid, change, event)),
     *setPassword(whose, hash, event, checked) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const eperson = yield* 'uuid' in whose ? lockEperson(whose.uuid) : lockEpersonAt(whose.email)
       if (!eperson) return 'no-eperson'
       const { uuid } = eperson
       if (checked && checked.uuid !== uuid) return 'unchanged'
-      const changed = yield* update(
+      const changed = yield* db.update(
         'eperson',
-        { password_hash: hash, password_stamp: yield* nextStamp() },
+        { password_hash: hash, password_stamp: yield* db.nextStamp() },
         { uuid, ...(checked && { password_stamp: checked.passwordStamp }) },
       )
       if (changed === 0) return 'unchanged'
       yield* keepOnly(uuid, checked?.own)
       yield* endAccessTokens(uuid)
-      yield* record({ ...event, eperson: uuid })
+      yield* db.record({ ...event, eperson: uuid })
       return 'changed'
     },
     *resetAgreements(event) {
-      yield* rights(event, 'own')
-      const accepted = yield* run(
+      yield* db.rights(event, 'own')
+      const accepted = yield* db.run(
         {
           sqlite: `UPDATE eperson SET profile = nullif(json_patch(profile, json_object($1, NULL)), '{}'), stamp = $2
             WHERE profile ->> $1 IS NOT NULL`,
@@ -133,20 +120,20 @@ const epersons = {
             WHERE CAST(profile AS JSONB) ->> $1 IS NOT NULL`,
         },
         agreementField,
-        yield* nextStamp(),
+        yield* db.nextStamp(),
       )
       const changes = { before: { epersons: accepted }, after: { epersons: 0 } }
-      yield* record({ ...event, object: agreementField, changes })
+      yield* db.record({ ...event, object: agreementField, changes })
       return accepted
     },
     *deleteEperson(email, event) {
       // The eperson's own writes lock the row of the store's state before their sessions (`rights`).
       yield* keepList()
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
       const closed = yield* drop(eperson.uuid)
-      yield* record(withClosed({ ...event, eperson: eperson.uuid }, closed))
+      yield* db.record(withClosed({ ...event, eperson: eperson.uuid }, closed))
       return 'changed'
     },
     removeEperson: (uuid, event) => keepingAdministrator(true, event, removeOne(uuid, event)),
@@ -162,14 +149,14 @@ function* changeOne(uuid: string, change: EpersonChange, event: AuditEvent) {
   const after = applyChange(before, change)
   if (isSame(before, after)) return before
   const taken = 'SELECT 1 AS one FROM eperson WHERE email_key = $1 AND uuid <> $2'
-  if (yield* row(taken, emailKey(after.email), uuid)) return 'exists' as const
+  if (yield* db.row(taken, emailKey(after.email), uuid)) return 'exists' as const
   // A concurrent change that takes the address causes a conflict, and the retry finds it.
-  yield* update('eperson', { ...epersonValues(after), stamp: yield* nextStamp() }, { uuid })
+  yield* db.update('eperson', { ...epersonValues(after), stamp: yield* db.nextStamp() }, { uuid })
   if (before.enabled && !after.enabled) {
     yield* endTokens(uuid)
     yield* endAccessTokens(uuid)
   }
-  yield* record(epersonEvent(event, before, after))
+  yield* db.record(epersonEvent(event, before, after))
   return after
 }
 
@@ -177,7 +164,7 @@ function* removeOne(uuid: string, event: AuditEvent) {
   const before = yield* lockEperson(uuid)
   if (!before) return 'no-eperson' as const
   const closed = yield* drop(uuid)
-  yield* record(withClosed(epersonEvent(event, before, null), closed))
+  yield* db.record(withClosed(epersonEvent(event, before, null), closed))
   return 'changed' as const
 }
 
@@ -185,7 +172,7 @@ function* removeOne(uuid: string, event: AuditEvent) {
 function* drop(uuid: string): Change<readonly string[]> {
   yield* dropReader(uuid)
   const closed = yield* closeFor(uuid)
-  yield* run('DELETE FROM eperson WHERE uuid = $1', uuid)
+  yield* db.run('DELETE FROM eperson WHERE uuid = $1', uuid)
   return closed
 }
 
@@ -205,7 +192,7 @@ const few = 5_000
 
 function* findEpersons({ text, membership }: EpersonSearch, { offset, limit }: Window): Read<Part<Eperson>> {
   if (text === '' && membership === null) return yield* everybody(offset, limit)
-  const members = membership ? yield* count('membership WHERE epersongroup = $1', membership.group) : 0
+  const members = membership ? yield* db.count('membership WHERE epersongroup = $1', membership.group) : 0
   const values: Value[] = []
   const place = (value: Value) => `$${values.push(value)}`
   const conditions: string[] = []
@@ -229,28 +216,28 @@ function* findEpersons({ text, membership }: EpersonSearch, { offset, limit }: W
   const wanted = membership
     ? page
     : `FROM eperson WHERE email_key IN (SELECT email_key ${page}) ORDER BY email_key`
-  const found = yield* rows<EpersonRow>(`SELECT ${epersonColumns} ${wanted}`, ...values)
+  const found = yield* db.rows<EpersonRow>(`SELECT ${epersonColumns} ${wanted}`, ...values)
   const isEnd = found.length < limit && (found.length > 0 || offset === 0)
   const total = isEnd
     ? offset + found.length
     : text !== ''
-      ? yield* count(from, ...asked)
+      ? yield* db.count(from, ...asked)
       : membership?.is
         ? members
-        : (yield* count('eperson')) - members
+        : (yield* db.count('eperson')) - members
   return { rows: found.map(toEperson), total }
 }
 
 /** All epersons. Up to the beginning of the page, only an index is read. */
 function* everybody(offset: number, limit: number): Read<Part<Eperson>> {
-  const found = yield* rows<EpersonRow>(
+  const found = yield* db.rows<EpersonRow>(
     `SELECT ${epersonColumns} FROM eperson
      WHERE email_key >= (SELECT email_key FROM eperson ORDER BY email_key LIMIT 1 OFFSET $1)
      ORDER BY email_key LIMIT $2`,
     offset,
     limit,
   )
-  return { rows: found.map(toEperson), total: yield* count('eperson') }
+  return { rows: found.map(toEperson), total: yield* db.count('eperson') }
 }
 
 function* findGroups({ text, inside }: GroupSearch, { offset, limit }: Window): Read<Part<GroupDetails>> {
@@ -267,8 +254,8 @@ function* findGroups({ text, inside }: GroupSearch, { offset, limit }: Window): 
     conditions.push(inside.is ? `uuid IN (${children})` : `uuid <> ${group} AND uuid NOT IN (${children})`)
   }
   const from = ['epersongroup', conditions.join(' AND ')].filter(part => part !== '').join(' WHERE ')
-  const total = yield* count(from, ...values)
-  const found = yield* rows<GroupDetails>(
+  const total = yield* db.count(from, ...values)
+  const found = yield* db.rows<GroupDetails>(
     `SELECT uuid, name, description FROM ${from} ORDER BY name LIMIT ${place(limit)} OFFSET ${place(offset)}`,
     ...values,
   )

@@ -13,34 +13,15 @@ import {
   type Standing,
   silentFor,
 } from '../processes.ts'
-import {
-  type Change,
-  clock,
-  column,
-  count,
-  insert,
-  insertAll,
-  insertNumbered,
-  lock,
-  now,
-  type Read,
-  record,
-  rights,
-  row,
-  rows,
-  run,
-  type StatementsOf,
-  update,
-  type Value,
-  value,
-} from './statements.ts'
+import type { Change, Read, StatementsOf, Value } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Processes and their logs (docs/decisions/0042). There are few, so their lists are read at once. */
 export const processes = {
   reads: {
     look: (id, owner) => standingOf(id, owner),
     *one(id) {
-      const found = yield* row<ProcessRow>(
+      const found = yield* db.row<ProcessRow>(
         `SELECT ${columns} FROM process WHERE id = $2`,
         yield* silence(),
         id,
@@ -50,8 +31,8 @@ export const processes = {
     *find(search, { offset, limit }) {
       const [where, ...values] = conditionOf(search)
       const since = yield* silence()
-      const total = yield* count(`process WHERE ${where}`, since, ...values)
-      const found = yield* rows<ProcessRow>(
+      const total = yield* db.count(`process WHERE ${where}`, since, ...values)
+      const found = yield* db.rows<ProcessRow>(
         `SELECT ${columns} FROM process WHERE ${where} ORDER BY ${orderOf(search)} LIMIT $5 OFFSET $6`,
         since,
         ...values,
@@ -61,8 +42,8 @@ export const processes = {
       return { rows: found.map(toProcess), total }
     },
     *lines(id, after, limit) {
-      const written = yield* value<number>('SELECT written FROM process WHERE id = $1', id)
-      const lines = yield* rows<LogLine>(
+      const written = yield* db.value<number>('SELECT written FROM process WHERE id = $1', id)
+      const lines = yield* db.rows<LogLine>(
         'SELECT n, time, text FROM process_line WHERE process = $1 AND n > $2 ORDER BY n LIMIT $3',
         id,
         after,
@@ -70,11 +51,11 @@ export const processes = {
       )
       return { lines, left: Math.max(0, (written ?? 0) - maxLines) }
     },
-    owners: () => column('SELECT DISTINCT owner FROM process WHERE ended IS NULL'),
+    owners: () => db.column('SELECT DISTINCT owner FROM process WHERE ended IS NULL'),
   },
   changes: {
     *begin(asked, place) {
-      if (asked.event) yield* rights(asked.event, 'shared')
+      if (asked.event) yield* db.rights(asked.event, 'shared')
       const rival = yield* rivalOf(asked)
       if (rival) return rival
       yield* takeTurn(place)
@@ -82,13 +63,13 @@ export const processes = {
       const runs = place.atOnce === null || (running < place.atOnce && waiting === 0)
       if (!runs && waiting >= place.waiting) return undefined
       const { kind, eperson, parameters } = asked
-      const begun = now()
+      const begun = db.now()
       const state: ProcessState = runs ? 'running' : 'scheduled'
-      const id = yield* insertNumbered('process', {
+      const id = yield* db.insertNumbered('process', {
         ...{ kind, state, eperson, parameters: JSON.stringify(parameters), begun },
-        ...{ owner: place.owner, beat: yield* clock() },
+        ...{ owner: place.owner, beat: yield* db.clock() },
       })
-      if (asked.event) yield* record({ ...asked.event, object: String(id) })
+      if (asked.event) yield* db.record({ ...asked.event, object: String(id) })
       const unknown = { ended: null, progress: null, result: null, fault: null }
       return { id, kind, state, eperson, parameters, begun, ...unknown }
     },
@@ -97,8 +78,9 @@ export const processes = {
       if ((yield* standingOf(id, place.owner)) === 'lost') return 'gone'
       const { running, first } = yield* busyOf(place.owner)
       const isNext = first === id && (place.atOnce === null || running < place.atOnce)
-      if (isNext) yield* run("UPDATE process SET state = 'running', begun = $1 WHERE id = $2", now(), id)
-      yield* run('UPDATE process SET beat = $1 WHERE id = $2', yield* clock(), id)
+      if (isNext)
+        yield* db.run("UPDATE process SET state = 'running', begun = $1 WHERE id = $2", db.now(), id)
+      yield* db.run('UPDATE process SET beat = $1 WHERE id = $2', yield* db.clock(), id)
       return isNext ? 'runs' : 'waits'
     },
     *keep(id, owner, news) {
@@ -109,38 +91,38 @@ export const processes = {
     *end(id, owner, { state, result, fault }, news) {
       if ((yield* standingOf(id, owner, ' FOR UPDATE')) === 'lost') return false
       yield* keepNews(id, news)
-      const ended = { state, ended: now(), result: result && JSON.stringify(result), fault }
-      yield* update('process', ended, { id })
+      const ended = { state, ended: db.now(), result: result && JSON.stringify(result), fault }
+      yield* db.update('process', ended, { id })
       return true
     },
     *cancel(id, event) {
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       const state = yield* lockedState(id)
       if (state !== 'running' && state !== 'scheduled') return state
-      const changed = yield* run('UPDATE process SET cancelled = 1 WHERE id = $1 AND cancelled = 0', id)
-      if (changed > 0) yield* record({ ...event, object: String(id) })
+      const changed = yield* db.run('UPDATE process SET cancelled = 1 WHERE id = $1 AND cancelled = 0', id)
+      if (changed > 0) yield* db.record({ ...event, object: String(id) })
       return state
     },
     *remove(id, event) {
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       const state = yield* lockedState(id)
       if (state === undefined || state === 'running' || state === 'scheduled') return state
-      yield* run('DELETE FROM process WHERE id = $1', id)
-      yield* record({ ...event, object: String(id) })
+      yield* db.run('DELETE FROM process WHERE id = $1', id)
+      yield* db.record({ ...event, object: String(id) })
       return state
     },
     *interrupt(owners) {
-      yield* run(
+      yield* db.run(
         `UPDATE process SET state = 'interrupted', ended = $3
          WHERE ended IS NULL AND (beat <= $1 OR owner = ANY($2))`,
         yield* silence(),
         owners,
-        now(),
+        db.now(),
       )
     },
     *prune(before, most) {
-      yield* run('DELETE FROM process WHERE ended < $1', before)
-      yield* run(
+      yield* db.run('DELETE FROM process WHERE ended < $1', before)
+      yield* db.run(
         `DELETE FROM process WHERE ended IS NOT NULL AND id <=
            (SELECT id FROM process ORDER BY id DESC LIMIT 1 OFFSET $1)`,
         most,
@@ -151,7 +133,7 @@ export const processes = {
 
 /** A process counts as interrupted if its owner has been silent since this time, in ms since 1970. */
 function* silence(): Read<number> {
-  return (yield* clock()) - silentFor
+  return (yield* db.clock()) - silentFor
 }
 
 /** The state as all but the owner see it. $1: `silence` */
@@ -159,7 +141,7 @@ const seenState = "CASE WHEN ended IS NULL AND beat <= $1 THEN 'interrupted' ELS
 
 /** A silent process is still its owner's until it is marked as interrupted. */
 function* standingOf(id: number, owner: string, locking = ''): Read<Standing> {
-  const cancelled = yield* value<number>(
+  const cancelled = yield* db.value<number>(
     `SELECT cancelled FROM process WHERE id = $1 AND owner = $2 AND ended IS NULL${locking}`,
     id,
     owner,
@@ -169,7 +151,7 @@ function* standingOf(id: number, owner: string, locking = ''): Read<Standing> {
 
 function* lockedState(id: number): Change<ProcessState | undefined> {
   const sql = `SELECT ${seenState} AS state FROM process WHERE id = $2 FOR UPDATE`
-  return yield* value<ProcessState>(sql, yield* silence(), id)
+  return yield* db.value<ProcessState>(sql, yield* silence(), id)
 }
 
 /**
@@ -177,8 +159,8 @@ function* lockedState(id: number): Change<ProcessState | undefined> {
  */
 function* rivalOf({ kind, aloneIn, parameters }: NewProcess): Change<Rival | undefined> {
   if (aloneIn === undefined) return undefined
-  yield* lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 43))', kind)
-  const others = yield* rows<Pick<ProcessRow, 'id' | 'parameters'>>(
+  yield* db.lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 43))', kind)
+  const others = yield* db.rows<Pick<ProcessRow, 'id' | 'parameters'>>(
     'SELECT id, parameters FROM process WHERE kind = $1 AND ended IS NULL AND beat > $2',
     kind,
     yield* silence(),
@@ -191,12 +173,12 @@ function* rivalOf({ kind, aloneIn, parameters }: NewProcess): Change<Rival | und
 
 /** Makes the event loops of an owner wait for each other. */
 function* takeTurn({ owner, atOnce }: Place): Change<void> {
-  if (atOnce !== null) yield* lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 42))', owner)
+  if (atOnce !== null) yield* db.lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 42))', owner)
 }
 
 /** The numbers of running and waiting processes of an owner, and the one that has waited longest. */
 function* busyOf(owner: string): Read<{ running: number; waiting: number; first: number | null }> {
-  const found = yield* row<{ running: number; waiting: number; first: number | null }>(
+  const found = yield* db.row<{ running: number; waiting: number; first: number | null }>(
     `SELECT count(*) FILTER (WHERE state = 'running') AS running, count(*) FILTER (WHERE state = 'scheduled') AS waiting,
        min(id) FILTER (WHERE state = 'scheduled') AS first
      FROM process WHERE owner = $1 AND ended IS NULL AND beat > $2`,
@@ -207,12 +189,12 @@ function* busyOf(owner: string): Read<{ running: number; waiting: number; first:
 }
 
 function* keepNews(id: number, { progress, lines, written }: News): Change<void> {
-  yield* run(
+  yield* db.run(
     'UPDATE process SET beat = $1, progress = coalesce($2, progress), written = $3 WHERE id = $4',
-    ...[yield* clock(), progress && JSON.stringify(progress), written, id],
+    ...[yield* db.clock(), progress && JSON.stringify(progress), written, id],
   )
   // Lines come again if the connection broke before their commit was acknowledged.
-  yield* insertAll(
+  yield* db.insertAll(
     'process_line',
     lines.map(({ n, time, text }) => ({ process: id, n, time, text })),
     'DO NOTHING',
@@ -253,25 +235,25 @@ export const alerts = {
   reads: { all: () => alertsIn() },
   changes: {
     *add(alert, event: AuditEvent) {
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       const added = { id: 1, ...alert }
-      if ((yield* insert('alert', columnsOf(added), 'DO NOTHING')) === 0) return undefined
-      yield* record({ ...event, object: String(added.id), changes: differences(null, added) })
+      if ((yield* db.insert('alert', columnsOf(added), 'DO NOTHING')) === 0) return undefined
+      yield* db.record({ ...event, object: String(added.id), changes: differences(null, added) })
       return added
     },
     *change(alert, event) {
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       const before = (yield* alertsIn(' FOR UPDATE')).find(({ id }) => id === alert.id)
       if (!before) return undefined
-      yield* update('alert', columnsOf(alert), { id: alert.id })
-      yield* record({ ...event, object: String(alert.id), changes: differences(before, alert) })
+      yield* db.update('alert', columnsOf(alert), { id: alert.id })
+      yield* db.record({ ...event, object: String(alert.id), changes: differences(before, alert) })
       return alert
     },
   },
 } satisfies StatementsOf<Alerts>
 
 function* alertsIn(lock = ''): Read<readonly Alert[]> {
-  const found = yield* rows<Omit<Alert, 'active'> & { readonly active: number }>(
+  const found = yield* db.rows<Omit<Alert, 'active'> & { readonly active: number }>(
     `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM alert
      ORDER BY id${lock}`,
   )

@@ -8,7 +8,8 @@ import {
   type SignedHead,
 } from '../../model/trail.ts'
 import type { KeptWithin } from '../trail.ts'
-import { type Change, column, type Read, row, rows, run, value } from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 import { keep, type Link, lastCheckpoint, lateIds, linkColumns, loadKey, seenBy, signEnds } from './trail.ts'
 
 /**
@@ -18,7 +19,7 @@ import { keep, type Link, lastCheckpoint, lateIds, linkColumns, loadKey, seenBy,
 export const trail = {
   reads: {
     *size(): Read<number> {
-      return (yield* value<number>('SELECT bytes FROM trail_size')) ?? 0
+      return (yield* db.value<number>('SELECT bytes FROM trail_size')) ?? 0
     },
   },
   changes: {
@@ -66,15 +67,15 @@ function* remove(old: readonly SignedHead[], { last, marker, before }: Pruning):
   const pruned = ids.length + (marker ? (detailOf(marker).pruned ?? 0) : 0)
   const detail = { upto: seenBy(last), ...kept, events: ids.length, pruned, before }
   yield* keep(last, 'prune', detail, [...heads, ...carried])
-  const bytes = yield* value<number>(
+  const bytes = yield* db.value<number>(
     `SELECT CAST(coalesce(sum(${bytesOfEvent}), 0) AS BIGINT) AS bytes FROM event
      WHERE id = ANY($1) AND chain < 0 AND id <= (SELECT upto FROM trail_size)`,
     ids,
   )
-  yield* run('UPDATE trail_size SET bytes = CASE WHEN bytes < $1 THEN 0 ELSE bytes - $1 END', bytes ?? 0)
-  yield* run('DELETE FROM event WHERE id = ANY($1)', ids)
-  yield* run('DELETE FROM trail_head WHERE checkpoint < $1', kept.first)
-  yield* run('DELETE FROM trail_checkpoint WHERE n < $1', kept.first)
+  yield* db.run('UPDATE trail_size SET bytes = CASE WHEN bytes < $1 THEN 0 ELSE bytes - $1 END', bytes ?? 0)
+  yield* db.run('DELETE FROM event WHERE id = ANY($1)', ids)
+  yield* db.run('DELETE FROM trail_head WHERE checkpoint < $1', kept.first)
+  yield* db.run('DELETE FROM trail_checkpoint WHERE n < $1', kept.first)
   return ids.length
 }
 
@@ -87,7 +88,9 @@ const bytesOfEvent = `(220 + octet_length(time) + octet_length(event) + octet_le
 
 /** Reads the size, and locks it first, so that no two nodes prune at the same time. */
 function* sizeNow(): Change<{ readonly bytes: number; readonly upto: number }> {
-  const known = yield* row<{ bytes: number; upto: number }>('SELECT bytes, upto FROM trail_size FOR UPDATE')
+  const known = yield* db.row<{ bytes: number; upto: number }>(
+    'SELECT bytes, upto FROM trail_size FOR UPDATE',
+  )
   return known ?? { bytes: 0, upto: 0 }
 }
 
@@ -100,14 +103,14 @@ const measuredAtOnce = 5_000
  */
 function* measureSome(): Change<{ readonly bytes: number; readonly isDone: boolean }> {
   const { bytes, upto } = yield* sizeNow()
-  const added = yield* row<{ events: number; bytes: number; upto: number | null }>(
+  const added = yield* db.row<{ events: number; bytes: number; upto: number | null }>(
     `SELECT count(*) AS events, CAST(coalesce(sum(size), 0) AS BIGINT) AS bytes, max(id) AS upto FROM (
        SELECT id, ${bytesOfEvent} AS size FROM event WHERE chain < 0 AND id > $1 ORDER BY id LIMIT ${measuredAtOnce}) added`,
     upto,
   )
   if (!added || added.events === 0) return { bytes, isDone: true }
   const now = bytes + added.bytes
-  yield* run('UPDATE trail_size SET bytes = $1, upto = $2', now, added.upto)
+  yield* db.run('UPDATE trail_size SET bytes = $1, upto = $2', now, added.upto)
   return { bytes: now, isDone: added.events < measuredAtOnce }
 }
 
@@ -115,12 +118,12 @@ function* measureSome(): Change<{ readonly bytes: number; readonly isDone: boole
 type Marker = Pick<Checkpoint, 'n' | 'detail' | 'heads'>
 
 function* lastMarker(): Read<Marker | undefined> {
-  const marker = yield* row<Link>(
+  const marker = yield* db.row<Link>(
     `SELECT ${linkColumns} FROM trail_checkpoint WHERE kind = 'prune' ORDER BY n DESC LIMIT 1`,
   )
   if (!marker) return undefined
   const sql = 'SELECT chain, place, event, time, hash FROM trail_head WHERE checkpoint = $1'
-  return { ...marker, heads: yield* rows<SignedHead>(sql, marker.n) }
+  return { ...marker, heads: yield* db.rows<SignedHead>(sql, marker.n) }
 }
 
 /**
@@ -133,7 +136,7 @@ const pruneLimit = 1_000
  * been set back: an old event that follows a newer one in its chain stays.
  */
 function* oldEvents(before: string, marker: Marker | undefined): Read<readonly SignedHead[]> {
-  const found = yield* rows<SignedHead>(
+  const found = yield* db.rows<SignedHead>(
     `SELECT chain, place, id AS event, time, hash FROM event
      WHERE time < $1 AND chain IS NOT NULL AND place IS NOT NULL AND hash IS NOT NULL
      ORDER BY time, id LIMIT ${pruneLimit}`,
@@ -147,7 +150,7 @@ function* oldEvents(before: string, marker: Marker | undefined): Read<readonly S
  * have less.
  */
 function* oldestRepeats(bytes: number, marker: Marker | undefined): Read<readonly SignedHead[]> {
-  const found = yield* rows<SignedHead & { readonly bytes: number }>(
+  const found = yield* db.rows<SignedHead & { readonly bytes: number }>(
     `SELECT chain, place, id AS event, time, hash, ${bytesOfEvent} AS bytes FROM event
      WHERE chain < 0 AND place IS NOT NULL AND hash IS NOT NULL ORDER BY id LIMIT ${pruneLimit}`,
   )
@@ -175,7 +178,7 @@ function* beginnings(found: readonly SignedHead[], marker: Marker | undefined): 
       // By id, because SQLite has no index by place. Places are skipped only after tampering with clock or
       // table.
       const skipped = 'SELECT 1 AS one FROM event WHERE id > $1 AND id < $2 AND chain = $3 LIMIT 1'
-      if (one.place > last.place + 1 && (yield* row(skipped, last.event, one.event, chain))) break
+      if (one.place > last.place + 1 && (yield* db.row(skipped, last.event, one.event, chain))) break
       old.push(one)
       last = one
     }
@@ -191,10 +194,10 @@ function* firstKept(
   marker: Marker | undefined,
   removed: readonly number[],
 ): Read<Required<Pick<CheckpointDetail, 'first' | 'firstPrevious'>>> {
-  const oldest = yield* rows<Link>(
+  const oldest = yield* db.rows<Link>(
     `SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n LIMIT ${pruneLimit}`,
   )
-  const needed = yield* value<number>(
+  const needed = yield* db.value<number>(
     `WITH gone AS MATERIALIZED (SELECT chain, place FROM trail_head WHERE checkpoint = $1)
      SELECT k.n FROM trail_checkpoint k JOIN trail_head h ON h.checkpoint = k.n
      WHERE k.kind <> 'prune' AND NOT (h.event = ANY($2))
@@ -221,11 +224,11 @@ function* carriedHeads(
   seen: number,
 ): Read<readonly SignedHead[]> {
   if (!marker) return []
-  const going = yield* column<number>(
+  const going = yield* db.column<number>(
     'SELECT DISTINCT chain FROM event WHERE id > $1 AND chain IS NOT NULL',
     seen - lateIds,
   )
-  const signed = yield* column<number>(
+  const signed = yield* db.column<number>(
     `SELECT m.chain FROM trail_head m WHERE m.checkpoint = $1 AND EXISTS (
        SELECT 1 FROM trail_head h JOIN trail_checkpoint k ON k.n = h.checkpoint
        WHERE h.chain = m.chain AND k.n >= $2 AND k.kind <> 'prune')`,

@@ -14,7 +14,8 @@ import {
   stateOf,
 } from './items.ts'
 import { showAs } from './reader-changes.ts'
-import { type Change, insert, insertAll, now, record, rights, rows, run } from './statements.ts'
+import type { Change } from './statements.ts'
+import * as db from './statements.ts'
 
 /**
  * Adds items, and updates those whose identifier exists.
@@ -28,12 +29,12 @@ export function* putItems(
   const all = items.map(item => ({ item, given: givenReaders(item) }))
   // New audiences lock the row of the state, which comes before the rights.
   const numberOf = yield* numbersOf(textsIn(all.map(({ given }) => given)))
-  yield* rights(event, 'shared')
+  yield* db.rights(event, 'shared')
   const outcomes: PutOutcome[] = []
   for (const { item, given } of all) {
     const outcome = yield* putItem(item, given, { numberOf, hidden })
     if (outcome === 'added' || outcome === 'changed')
-      yield* record({
+      yield* db.record({
         ...event,
         event: outcome === 'added' ? 'item.add' : 'item.change',
         object: item.identifier,
@@ -81,9 +82,9 @@ interface Known {
 function* putItem(item: NewItem, given: GivenReaders, { numberOf, hidden }: Known): Change<PutOutcome> {
   const ofFiles = given.bitstreams.map(text => (text === null ? null : numberOf(text)))
   const columns = itemColumns(item)
-  const time = now()
+  const time = db.now()
   const added = { uuid: randomUUID(), audience: numberOf(given.item ?? defaultReaders) }
-  const isNew = yield* insert(
+  const isNew = yield* db.insert(
     'item',
     {
       ...columns,
@@ -109,7 +110,7 @@ function* putItem(item: NewItem, given: GivenReaders, { numberOf, hidden }: Know
   const { uuid } = existing
   const readers = given.item ?? existing.readers
   const audience = given.item === null ? existing.audience : numberOf(given.item)
-  const before = yield* rows<BitstreamRow>(
+  const before = yield* db.rows<BitstreamRow>(
     `SELECT uuid, bundle, name, ${changing.join(', ')} FROM bitstream WHERE item = $1`,
     uuid,
   )
@@ -125,7 +126,11 @@ function* putItem(item: NewItem, given: GivenReaders, { numberOf, hidden }: Know
     { ...columns, audience },
     { modified: isSeen ? time : existing.modified, isOfFiles: files.length > 0 },
   )
-  yield* run('UPDATE item SET fingerprint = $1 WHERE uuid = $2 AND fingerprint <> $1', item.fingerprint, uuid)
+  yield* db.run(
+    'UPDATE item SET fingerprint = $1 WHERE uuid = $2 AND fingerprint <> $1',
+    item.fingerprint,
+    uuid,
+  )
   // The audiences follow from the item's state and writers, too.
   const writers = writeRules(readReaders(existing.readers))
   const state = stateOf(existing)
@@ -150,7 +155,7 @@ function* updateItem(
 ): Change<boolean> {
   const names = Object.keys(columns)
   const values = names.map((_, at) => `$${at + 4}`)
-  const changed = yield* run(
+  const changed = yield* db.run(
     `UPDATE item SET (${names}, modified, revision) = (${values}, $2, revision + 1)
      WHERE uuid = $1 AND ($3 = 1 OR (${names}) IS DISTINCT FROM (${values}))`,
     uuid,
@@ -238,16 +243,16 @@ function changedFiles(
 }
 
 function* changeBitstreams(item: string, { removed, changed, added }: BitstreamChanges): Change<void> {
-  if (removed.length > 0) yield* run('DELETE FROM bitstream WHERE uuid = ANY($1)', removed)
+  if (removed.length > 0) yield* db.run('DELETE FROM bitstream WHERE uuid = ANY($1)', removed)
   for (const row of changed)
-    yield* run(
+    yield* db.run(
       `UPDATE bitstream SET ${changing.map((column, at) => `${column} = $${at + 2}`)} WHERE uuid = $1`,
       row.uuid,
       ...changing.map(column => row[column]),
     )
-  yield* insertAll(
+  yield* db.insertAll(
     'bitstream',
-    added.map(row => ({ ...row, uuid: randomUUID(), item, created: now() })),
+    added.map(row => ({ ...row, uuid: randomUUID(), item, created: db.now() })),
   )
 }
 
@@ -256,20 +261,20 @@ function* putBundles(item: string, { bitstreams }: NewItem, isNew: boolean): Cha
   const names = [...new Set(bitstreams.map(({ bundle }) => bundle))]
   const before = isNew
     ? []
-    : yield* rows<{ uuid: string; name: string; place: number }>(
+    : yield* db.rows<{ uuid: string; name: string; place: number }>(
         'SELECT uuid, name, place FROM bundle WHERE item = $1',
         item,
       )
   for (const { uuid } of before.filter(({ name }) => !names.includes(name)))
-    yield* run('DELETE FROM bundle WHERE uuid = $1', uuid)
+    yield* db.run('DELETE FROM bundle WHERE uuid = $1', uuid)
   for (const [place, name] of names.entries()) {
     const known = before.find(one => one.name === name)
-    if (!known) yield* insert('bundle', { uuid: randomUUID(), item, name, place })
+    if (!known) yield* db.insert('bundle', { uuid: randomUUID(), item, name, place })
     else if (known.place !== place)
-      yield* run('UPDATE bundle SET place = $1 WHERE uuid = $2', place, known.uuid)
+      yield* db.run('UPDATE bundle SET place = $1 WHERE uuid = $2', place, known.uuid)
   }
   if (!isNew)
-    yield* run(
+    yield* db.run(
       `UPDATE bundle SET primary_bitstream = NULL WHERE item = $1 AND primary_bitstream NOT IN
          (SELECT uuid FROM bitstream WHERE item = $1)`,
       item,

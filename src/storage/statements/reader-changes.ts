@@ -23,7 +23,8 @@ import {
   lockItem,
   stateOf,
 } from './items.ts'
-import { type Change, insert, record, row, rows, run } from './statements.ts'
+import type { Change } from './statements.ts'
+import * as db from './statements.ts'
 
 /**
  * Gives an item and its files the audiences that follow from its state and its writers. Files keep their own
@@ -36,9 +37,9 @@ export function* showAs(
 ): Change<void> {
   const next = (text: string) => readersText(readersWith(readRules(readReaders(text)), writers, state))
   const ofItem = yield* audienceWith(next(readers))
-  yield* run('UPDATE item SET audience = $1 WHERE uuid = $2', ofItem, uuid)
+  yield* db.run('UPDATE item SET audience = $1 WHERE uuid = $2', ofItem, uuid)
   // Many files share few audiences.
-  const audiences = yield* rows<{ id: number; readers: string }>(
+  const audiences = yield* db.rows<{ id: number; readers: string }>(
     'SELECT id, readers FROM audience WHERE id IN (SELECT audience FROM bitstream WHERE item = $1)',
     uuid,
   )
@@ -46,7 +47,7 @@ export function* showAs(
   for (const one of audiences) {
     const to = yield* audienceWith(next(one.readers))
     if (to !== one.id)
-      yield* run('UPDATE bitstream SET audience = $1 WHERE item = $2 AND audience = $3', to, uuid, one.id)
+      yield* db.run('UPDATE bitstream SET audience = $1 WHERE item = $2 AND audience = $3', to, uuid, one.id)
   }
 }
 
@@ -56,7 +57,7 @@ export function* showAs(
  */
 function* areThere(rules: Readers): Change<boolean> {
   for (const uuid of [...epersonsIn(rules)].sort())
-    if (!(yield* row('SELECT 1 AS one FROM eperson WHERE uuid = $1 FOR KEY SHARE', uuid))) return false
+    if (!(yield* db.row('SELECT 1 AS one FROM eperson WHERE uuid = $1 FOR KEY SHARE', uuid))) return false
   return true
 }
 
@@ -72,7 +73,7 @@ export function* dropReader(eperson: string): Change<void> {
   let after = 0
   let isAgain = false
   for (;;) {
-    const used = yield* rows<{ id: number; readers: string }>(
+    const used = yield* db.rows<{ id: number; readers: string }>(
       `SELECT id, readers FROM audience WHERE readers LIKE $1 AND id > $2 AND (items > 0 OR bitstreams > 0)
        ORDER BY id LIMIT $3`,
       naming,
@@ -86,14 +87,14 @@ export function* dropReader(eperson: string): Change<void> {
       if (others.length === rules.length) continue
       isAgain = true
       // Items are always locked before their files change: a change under way ends first.
-      yield* run(
+      yield* db.run(
         `UPDATE item SET revision = revision + 1
          WHERE audience = $1 OR uuid IN (SELECT item FROM bitstream WHERE audience = $1)`,
         id,
       )
       const to = yield* audienceWith(readersText(others))
       for (const table of ['item', 'bitstream'])
-        yield* run(`UPDATE ${table} SET audience = $1 WHERE audience = $2`, to, id)
+        yield* db.run(`UPDATE ${table} SET audience = $1 WHERE audience = $2`, to, id)
     }
     if (used.length === audiencesAtOnce) continue
     if (!isAgain) break
@@ -101,7 +102,7 @@ export function* dropReader(eperson: string): Change<void> {
     isAgain = false
     after = 0
   }
-  yield* run('DELETE FROM policy WHERE rule LIKE $1', naming)
+  yield* db.run('DELETE FROM policy WHERE rule LIKE $1', naming)
 }
 
 /** @returns undefined if there is no such item or bitstream */
@@ -120,12 +121,12 @@ export function* setReaders(change: AccessChange, event: AuditEvent): Change<Rea
   const before = found ? found.readers : item.readers
   if (before === next) return 'unchanged'
   yield* give(item, found?.uuid ?? null, next)
-  yield* record({ ...event, event: 'item.access', object: accessObject(change), ...told(before, next) })
+  yield* db.record({ ...event, event: 'item.access', object: accessObject(change), ...told(before, next) })
   return 'changed'
 }
 
 const fileWith = (condition: string, ...values: readonly string[]) =>
-  row<{ uuid: string; bundle: string; name: string; readers: string }>(
+  db.row<{ uuid: string; bundle: string; name: string; readers: string }>(
     `SELECT uuid, bundle, name, (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers
      FROM bitstream WHERE ${condition}`,
     ...values,
@@ -134,11 +135,11 @@ const fileWith = (condition: string, ...values: readonly string[]) =>
 /** Gives these readers to a file, or to the item and those of its files that had the same. */
 function* give({ uuid, audience: before }: ExistingItem, file: string | null, readers: string): Change<void> {
   const number = yield* audienceWith(readers)
-  if (file !== null) yield* run('UPDATE bitstream SET audience = $1 WHERE uuid = $2', number, file)
+  if (file !== null) yield* db.run('UPDATE bitstream SET audience = $1 WHERE uuid = $2', number, file)
   else {
     const shared = 'UPDATE bitstream SET audience = $1 WHERE item = $2 AND audience = $3'
-    yield* run(shared, number, uuid, before)
-    yield* run('UPDATE item SET audience = $1 WHERE uuid = $2', number, uuid)
+    yield* db.run(shared, number, uuid, before)
+    yield* db.run('UPDATE item SET audience = $1 WHERE uuid = $2', number, uuid)
   }
   // The rules are visible to administrators only.
   yield* touchItem(uuid, false)
@@ -166,13 +167,13 @@ export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<Ite
   checkedReaders(name, rules)
   const writers = writeRules(file ? readReaders(item.readers) : rules)
   const next = readersText(readersWith(rules, writers, stateOf(item)))
-  yield* run('DELETE FROM policy WHERE object = $1', object)
+  yield* db.run('DELETE FROM policy WHERE object = $1', object)
   for (const { id, rule, name: called, description, type } of notes)
-    yield* insert('policy', { id, object, rule, name: called, description, type })
+    yield* db.insert('policy', { id, object, rule, name: called, description, type })
   if (next === before) return 'unchanged'
   yield* give(item, file ? object : null, next)
   // Writers see all files.
   if (!file) yield* showAs({ uuid: object, readers: next }, writers, stateOf(item))
-  yield* record({ ...event, event: 'item.access', object: name, ...told(before, next) })
+  yield* db.record({ ...event, event: 'item.access', object: name, ...told(before, next) })
   return 'changed'
 }

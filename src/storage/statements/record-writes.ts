@@ -13,18 +13,8 @@ import {
 } from '../columns/changed-entities.ts'
 import type { Agreed, RecordEntity, RecordWrite } from '../entities.ts'
 import type { RecordEvent, Reliance } from '../single-records.ts'
-import {
-  type Change,
-  count,
-  haveRights,
-  insertAll,
-  type Read,
-  record,
-  recordAll,
-  rows,
-  run,
-  value,
-} from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Changes of single records (docs/decisions/0041). */
 
@@ -96,14 +86,14 @@ export function* writeRecords(
   areTogether = false,
 ): Change<readonly WriteOutcome[]> {
   // One transaction at a time, so that changes become visible in the order of their numbers.
-  let last = (yield* value<number>('SELECT records FROM state FOR UPDATE')) ?? 0
-  const allowed = yield* haveRights(
+  let last = (yield* db.value<number>('SELECT records FROM state FOR UPDATE')) ?? 0
+  const allowed = yield* db.haveRights(
     batch.map(({ event }) => event),
     'shared',
   )
-  const named = yield* rows<StoredEntity>(versions, [...new Set(batch.map(({ write }) => write.entity))])
+  const named = yield* db.rows<StoredEntity>(versions, [...new Set(batch.map(({ write }) => write.entity))])
   const stored = new Map(named.map(one => [one.name, one] as const))
-  const changed = yield* rows<{ key: string; seq: number }>(
+  const changed = yield* db.rows<{ key: string; seq: number }>(
     'SELECT key, max(seq) AS seq FROM record_change WHERE key = ANY($1) GROUP BY key',
     [...new Set(batch.map(({ write }) => write.key))],
   )
@@ -134,15 +124,15 @@ export function* writeRecords(
   if (areTogether && written.length < batch.length) return outcomes
   yield* insertWritten()
   const events = written.map(({ event }) => event)
-  if (areTogether) yield* recordAll(events)
-  else for (const event of events) yield* record(event)
-  yield* run('UPDATE state SET records = $1', last)
+  if (areTogether) yield* db.recordAll(events)
+  else for (const event of events) yield* db.record(event)
+  yield* db.run('UPDATE state SET records = $1', last)
   return outcomes
 
   function* insertWritten(): Change<void> {
     const rest = written.slice(inserted).map(({ change }) => ({ ...change }))
     inserted = written.length
-    if (rest.length > 0) yield* insertAll('record_change', rest)
+    if (rest.length > 0) yield* db.insertAll('record_change', rest)
   }
 }
 
@@ -160,15 +150,15 @@ const declaredIn = ({ declared }: StoredEntity): string => JSON.stringify(JSON.p
 export function* allHold(relies: readonly Reliance[]): Read<boolean> {
   for (const { entity, version, since } of relies) {
     const { stored, seq } = versionParts(version)
-    const now = yield* value<string | null>('SELECT version FROM entity WHERE name = $1', entity)
+    const now = yield* db.value<string | null>('SELECT version FROM entity WHERE name = $1', entity)
     if (now !== stored) return false
     if (since.kind === 'kept') {
-      if ((yield* count('record_change WHERE entity = $1 AND seq > $2 AND json IS NULL', entity, seq)) > 0)
+      if ((yield* db.count('record_change WHERE entity = $1 AND seq > $2 AND json IS NULL', entity, seq)) > 0)
         return false
       continue
     }
     const { field } = since
-    const written = yield* rows<{ key: string; json: string }>(
+    const written = yield* db.rows<{ key: string; json: string }>(
       'SELECT key, json FROM record_change WHERE entity = $1 AND seq > $2 AND json IS NOT NULL',
       ...[entity, seq],
     )
@@ -188,7 +178,7 @@ export const recordWriting = {
   reads: {
     // The condition is that of the index by which the events are found.
     history: (object: string, before: number | null, limit: number): Read<readonly RecordEvent[]> =>
-      rows(
+      db.rows(
         `SELECT id, time, event, (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, changes FROM event
          WHERE event IN ('record.put', 'record.change', 'record.delete') AND object = $1 AND id < $2
            AND outcome = 'success'
@@ -233,23 +223,27 @@ export function* mayReplace(
   if (stored !== version) return false
   // Changes that it doesn't have, or that the store doesn't, are of a state that was lost (docs/decisions/0085).
   if (keepsNewer !== undefined)
-    return (yield* count('record_change WHERE entity = $1 AND seq <= $2', name, seq)) === keepsNewer
+    return (yield* db.count('record_change WHERE entity = $1 AND seq <= $2', name, seq)) === keepsNewer
   const sql = 'SELECT max(seq) AS seq FROM record_change WHERE entity = $1'
-  return ((yield* value<number | null>(sql, name)) ?? 0) === seq
+  return ((yield* db.value<number | null>(sql, name)) ?? 0) === seq
 }
 
 /** Removes the changes that are in a new version, or that it replaces. */
 export function* takeChanges({ name, replaces }: TakenChanges): Change<void> {
   if (replaces === undefined) yield* dropChanges(name)
   else if (replaces !== null)
-    yield* run('DELETE FROM record_change WHERE entity = $1 AND seq <= $2', name, versionParts(replaces).seq)
+    yield* db.run(
+      'DELETE FROM record_change WHERE entity = $1 AND seq <= $2',
+      name,
+      versionParts(replaces).seq,
+    )
 }
 
 function* stillAgreed(name: string, agreed: Agreed, version: string | undefined): Read<boolean> {
   const { stored, seq } = agreedParts(agreed)
   if (stored !== version) return false
-  return (yield* count('record_change WHERE entity = $1 AND seq > $2', name, seq)) <= agreed.changes
+  return (yield* db.count('record_change WHERE entity = $1 AND seq > $2', name, seq)) <= agreed.changes
 }
 
 export const dropChanges = (entity: string): Change<number> =>
-  run('DELETE FROM record_change WHERE entity = $1', entity)
+  db.run('DELETE FROM record_change WHERE entity = $1', entity)

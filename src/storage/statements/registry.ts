@@ -10,21 +10,8 @@ import {
   maxSchemas,
 } from '../../model/items.ts'
 import type { FieldSearch, MetadataRegistry } from '../repository.ts'
-import {
-  type Change,
-  count,
-  insert,
-  insertNumbered,
-  lock,
-  now,
-  type Read,
-  record,
-  rights,
-  row,
-  rows,
-  run,
-  type StatementsOf,
-} from './statements.ts'
+import type { Change, Read, StatementsOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** The registry of metadata. It is small, so its lists are read at once. */
 export const registry = {
@@ -32,20 +19,20 @@ export const registry = {
     *schemas({ offset, limit }) {
       const sql = `SELECT ${schemaColumns} FROM metadata_schema ORDER BY prefix LIMIT $1 OFFSET $2`
       return {
-        rows: yield* rows<MetadataSchema>(sql, limit, offset),
-        total: yield* count('metadata_schema'),
+        rows: yield* db.rows<MetadataSchema>(sql, limit, offset),
+        total: yield* db.count('metadata_schema'),
       }
     },
     schema: id => schemaWith(id),
     *fields(search, { offset, limit }) {
       const asked = askedOf(search)
-      const found = yield* rows<FieldRow>(
+      const found = yield* db.rows<FieldRow>(
         `SELECT ${fieldColumns} FROM ${joined} WHERE ${matches} ORDER BY f.name LIMIT $6 OFFSET $7`,
         ...asked,
         limit,
         offset,
       )
-      return { rows: found.map(toField), total: yield* count(`${joined} WHERE ${matches}`, ...asked) }
+      return { rows: found.map(toField), total: yield* db.count(`${joined} WHERE ${matches}`, ...asked) }
     },
     field: id => fieldWith(id),
   },
@@ -53,38 +40,40 @@ export const registry = {
     *addSchema(wanted, event) {
       yield* alone(event)
       const { prefix, namespace } = wanted
-      if (yield* row('SELECT 1 FROM metadata_schema WHERE prefix = $1 OR namespace = $2', prefix, namespace))
+      if (
+        yield* db.row('SELECT 1 FROM metadata_schema WHERE prefix = $1 OR namespace = $2', prefix, namespace)
+      )
         return 'exists'
-      if ((yield* count('metadata_schema')) >= maxSchemas) return 'full'
-      const id = yield* insertNumbered('metadata_schema', { prefix, namespace })
+      if ((yield* db.count('metadata_schema')) >= maxSchemas) return 'full'
+      const id = yield* db.insertNumbered('metadata_schema', { prefix, namespace })
       const schema = { id, prefix, namespace }
-      yield* record({ ...event, object: prefix, changes: differences(null, schema) })
+      yield* db.record({ ...event, object: prefix, changes: differences(null, schema) })
       return schema
     },
     *changeSchema(id, namespace, event) {
       yield* alone(event)
       const before = yield* schemaWith(id)
       if (!before) return undefined
-      if (yield* row('SELECT 1 FROM metadata_schema WHERE namespace = $1 AND id <> $2', namespace, id))
+      if (yield* db.row('SELECT 1 FROM metadata_schema WHERE namespace = $1 AND id <> $2', namespace, id))
         return 'exists'
       const schema = { ...before, namespace }
-      yield* run('UPDATE metadata_schema SET namespace = $1 WHERE id = $2', namespace, id)
-      yield* record({ ...event, object: schema.prefix, changes: differences(before, schema) })
+      yield* db.run('UPDATE metadata_schema SET namespace = $1 WHERE id = $2', namespace, id)
+      yield* db.record({ ...event, object: schema.prefix, changes: differences(before, schema) })
       return schema
     },
     *removeSchema(id, event) {
       yield* alone(event)
       const schema = yield* schemaWith(id)
       if (!schema) return false
-      const fields = yield* rows<FieldRow>(
+      const fields = yield* db.rows<FieldRow>(
         `SELECT ${fieldColumns} FROM ${joined} WHERE f.schema_id = $1 ORDER BY f.name`,
         id,
       )
-      yield* run('DELETE FROM metadata_field WHERE schema_id = $1', id)
-      yield* run('DELETE FROM metadata_schema WHERE id = $1', id)
+      yield* db.run('DELETE FROM metadata_field WHERE schema_id = $1', id)
+      yield* db.run('DELETE FROM metadata_schema WHERE id = $1', id)
       for (const field of fields)
-        yield* record(removalOf(toField(field), { ...event, event: 'metadata-field.delete' }))
-      yield* record({ ...event, object: schema.prefix, changes: { before: { ...schema }, after: null } })
+        yield* db.record(removalOf(toField(field), { ...event, event: 'metadata-field.delete' }))
+      yield* db.record({ ...event, object: schema.prefix, changes: { before: { ...schema }, after: null } })
       return true
     },
     *addField(schemaId, wanted, event) {
@@ -92,13 +81,13 @@ export const registry = {
       const schema = yield* schemaWith(schemaId)
       if (!schema) return 'no-schema'
       const name = fieldName(schema, wanted)
-      if (yield* row('SELECT 1 FROM metadata_field WHERE name = $1', name)) return 'exists'
-      if ((yield* count('metadata_field')) >= maxFields) return 'full'
+      if (yield* db.row('SELECT 1 FROM metadata_field WHERE name = $1', name)) return 'exists'
+      if ((yield* db.count('metadata_field')) >= maxFields) return 'full'
       const { element, qualifier, scopeNote } = wanted
       const columns = { schema_id: schemaId, name, element, qualifier, scope_note: scopeNote }
-      const id = yield* insertNumbered('metadata_field', columns)
+      const id = yield* db.insertNumbered('metadata_field', columns)
       const field = { id, schema, ...wanted }
-      yield* record({ ...event, object: name, changes: differences(null, factsOf(field)) })
+      yield* db.record({ ...event, object: name, changes: differences(null, factsOf(field)) })
       return field
     },
     *changeField(id, scopeNote, event) {
@@ -106,17 +95,17 @@ export const registry = {
       const before = yield* fieldWith(id)
       if (!before) return undefined
       const field = { ...before, scopeNote }
-      yield* run('UPDATE metadata_field SET scope_note = $1 WHERE id = $2', scopeNote, id)
+      yield* db.run('UPDATE metadata_field SET scope_note = $1 WHERE id = $2', scopeNote, id)
       const changes = differences(factsOf(before), factsOf(field))
-      yield* record({ ...event, object: fieldName(field.schema, field), changes })
+      yield* db.record({ ...event, object: fieldName(field.schema, field), changes })
       return field
     },
     *removeField(id, event) {
       yield* alone(event)
       const field = yield* fieldWith(id)
       if (!field) return false
-      yield* run('DELETE FROM metadata_field WHERE id = $1', id)
-      yield* record(removalOf(field, event))
+      yield* db.run('DELETE FROM metadata_field WHERE id = $1', id)
+      yield* db.record(removalOf(field, event))
       return true
     },
   },
@@ -124,8 +113,8 @@ export const registry = {
 
 /** Allows one change at a time, so that a field's schema stays and limits hold. */
 function* alone(event: AuditEvent): Change<void> {
-  yield* rights(event, 'shared')
-  yield* lock('LOCK TABLE metadata_schema IN SHARE ROW EXCLUSIVE MODE')
+  yield* db.rights(event, 'shared')
+  yield* db.lock('LOCK TABLE metadata_schema IN SHARE ROW EXCLUSIVE MODE')
 }
 
 const schemaColumns = 'id, prefix, namespace'
@@ -154,10 +143,10 @@ const toField = ({ schemaId, prefix, namespace, ...field }: FieldRow): MetadataF
 })
 
 const schemaWith = (id: number): Read<MetadataSchema | undefined> =>
-  row(`SELECT ${schemaColumns} FROM metadata_schema WHERE id = $1`, id)
+  db.row(`SELECT ${schemaColumns} FROM metadata_schema WHERE id = $1`, id)
 
 function* fieldWith(id: number): Read<MetadataField | undefined> {
-  const found = yield* row<FieldRow>(`SELECT ${fieldColumns} FROM ${joined} WHERE f.id = $1`, id)
+  const found = yield* db.row<FieldRow>(`SELECT ${fieldColumns} FROM ${joined} WHERE f.id = $1`, id)
   return found && toField(found)
 }
 
@@ -177,17 +166,17 @@ const removalOf = (field: MetadataField, event: AuditEvent): AuditEvent => ({
 
 /** The rows of a new store: the group of administrators, and Dublin Core in the registry of metadata. */
 export function* firstRows(): Change<void> {
-  yield* insert('epersongroup', {
+  yield* db.insert('epersongroup', {
     uuid: randomUUID(),
     name: administratorGroup,
     name_key: nameKey(administratorGroup),
     special: 1,
-    created: now(),
+    created: db.now(),
   })
-  yield* insert('metadata_schema', { prefix: 'dc', namespace: 'http://purl.org/dc/elements/1.1/' })
+  yield* db.insert('metadata_schema', { prefix: 'dc', namespace: 'http://purl.org/dc/elements/1.1/' })
   for (const name of dublinCore) {
     const [element, qualifier] = name.split('.')
-    yield* insert('metadata_field', {
+    yield* db.insert('metadata_field', {
       schema_id: 1,
       name: `dc.${name}`,
       element: element ?? '',

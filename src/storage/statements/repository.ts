@@ -8,33 +8,22 @@ import { deleteNamed, itemChange, siteIn } from './item-changes.ts'
 import { holderExpression, maxHolders, storedBytes } from './items.ts'
 import { addAudiences, putItems } from './put-items.ts'
 import { setReaders } from './reader-changes.ts'
-import {
-  column,
-  count,
-  partOf,
-  type Read,
-  rights,
-  row,
-  rows,
-  run,
-  type StatementsOf,
-  type Value,
-  value,
-} from './statements.ts'
+import type { Read, StatementsOf, Value } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Items, their bundles and files, and the site. */
 export const repository = {
   reads: {
     *item(uuid) {
-      const found = yield* row<ItemRow>(`${selectItem} WHERE uuid = $1`, uuid)
+      const found = yield* db.row<ItemRow>(`${selectItem} WHERE uuid = $1`, uuid)
       return found && toItem(found)
     },
     bitstream: uuid => bitstreamWith('uuid = $1', uuid),
     bitstreamsOf: item => bitstreamsWith('item = $1 ORDER BY place', item),
     bundles: (item, { offset, limit }) =>
-      partOf(
+      db.partOf(
         bundlesWith('item = $1 ORDER BY place, name LIMIT $2 OFFSET $3', item, limit, offset),
-        count('bundle WHERE item = $1', item),
+        db.count('bundle WHERE item = $1', item),
       ),
     bundle: uuid => bundleWith('uuid = $1', uuid),
     bundleOf: ({ item, bundle }) => bundleWith('item = $1 AND name = $2', item, bundle),
@@ -51,9 +40,9 @@ export const repository = {
       const values = [item, bundle, ...(admitting === null ? [] : [admitting])]
       const where = `item = $1 AND bundle = $2${seen}`
       const [last, skipped] = [values.length + 1, values.length + 2]
-      return partOf(
+      return db.partOf(
         bitstreamsWith(`${where} ORDER BY place LIMIT $${last} OFFSET $${skipped}`, ...values, limit, offset),
-        count(`bitstream WHERE ${where}`, ...values),
+        db.count(`bitstream WHERE ${where}`, ...values),
       )
     },
     // '/' follows '.', so these names begin with the name and a dot. The + keeps the index for this
@@ -66,9 +55,14 @@ export const repository = {
         `${name}/`,
       ),
 
-    uuidOf: identifier => value('SELECT uuid FROM item WHERE identifier = $1', identifier),
+    uuidOf: identifier => db.value('SELECT uuid FROM item WHERE identifier = $1', identifier),
     *knownItems(identifiers) {
-      const found = yield* rows<{ identifier: string; uuid: string; fingerprint: string; readers: string }>(
+      const found = yield* db.rows<{
+        identifier: string
+        uuid: string
+        fingerprint: string
+        readers: string
+      }>(
         `SELECT identifier, uuid, fingerprint, readers FROM item JOIN audience ON id = item.audience
          WHERE identifier = ANY($1)`,
         identifiers,
@@ -81,7 +75,7 @@ export const repository = {
       )
     },
     *listItems(after, max) {
-      const found = yield* rows<Omit<ListedItem, 'readers'> & { readonly readers: string }>(
+      const found = yield* db.rows<Omit<ListedItem, 'readers'> & { readonly readers: string }>(
         `SELECT identifier, uuid, title, readers,
            (SELECT count(*) FROM bitstream WHERE bitstream.item = item.uuid) AS files
          FROM item JOIN audience ON id = item.audience WHERE identifier > $1 ORDER BY identifier LIMIT $2`,
@@ -91,7 +85,7 @@ export const repository = {
       return found.map(one => ({ ...one, readers: readReaders(one.readers) }))
     },
     *audiencesWith(reader) {
-      const found = yield* rows<{ id: number; readers: string; items: number; bitstreams: number }>(
+      const found = yield* db.rows<{ id: number; readers: string; items: number; bitstreams: number }>(
         'SELECT id, readers, items, bitstreams FROM audience WHERE strpos(readers, $1) > 0 ORDER BY id',
         JSON.stringify(reader),
       )
@@ -104,14 +98,14 @@ export const repository = {
         )
     },
     objectsOf: (kind, audience, { offset, limit }) =>
-      column(
+      db.column(
         `SELECT uuid FROM ${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`,
         audience,
         limit,
         offset,
       ),
     policyNotes: object =>
-      rows<PolicyNote>(
+      db.rows<PolicyNote>(
         'SELECT id, rule, name, description, type FROM policy WHERE object = $1 ORDER BY id',
         object,
       ),
@@ -120,24 +114,24 @@ export const repository = {
 
     *copiedFrom() {
       const sql = "SELECT object FROM event WHERE event = 'store.copy' ORDER BY id DESC LIMIT 1"
-      return (yield* value<string | null>(sql)) ?? null
+      return (yield* db.value<string | null>(sql)) ?? null
     },
     *storeId() {
-      const id = yield* value<string>('SELECT store FROM state')
+      const id = yield* db.value<string>('SELECT store FROM state')
       if (id === undefined) throw new Error('the store has lost its state row')
       return id
     },
     *demo() {
-      return demoStates[(yield* value<number>('SELECT demo FROM state')) ?? 0] ?? 'none'
+      return demoStates[(yield* db.value<number>('SELECT demo FROM state')) ?? 0] ?? 'none'
     },
     contents: (after, max) =>
-      rows<Content>(
+      db.rows<Content>(
         'SELECT DISTINCT sha256, size FROM bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',
         after,
         max,
       ),
     holders: sha256 =>
-      column(
+      db.column(
         `SELECT ${holderExpression} AS holder FROM bitstream JOIN item ON item.uuid = bitstream.item
          WHERE sha256 = $1 ORDER BY holder LIMIT $2`,
         sha256,
@@ -145,7 +139,7 @@ export const repository = {
       ),
     *contentsInUse(sha256) {
       const sql = 'SELECT DISTINCT sha256 FROM bitstream WHERE sha256 = ANY($1)'
-      return new Set(yield* column<string>(sql, sha256))
+      return new Set(yield* db.column<string>(sql, sha256))
     },
   },
   changes: {
@@ -153,18 +147,18 @@ export const repository = {
     addAudiences,
     putItems,
     *setDemo(state) {
-      yield* run('UPDATE state SET demo = $1', demoStates.indexOf(state))
+      yield* db.run('UPDATE state SET demo = $1', demoStates.indexOf(state))
     },
     *setReaders(change, event) {
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       return yield* setReaders(change, event)
     },
     *change(change, event) {
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       return yield* itemChange(change, event)
     },
     *deleteItem(identifier, event) {
-      yield* rights(event, 'shared')
+      yield* db.rights(event, 'shared')
       return yield* deleteNamed(identifier, event)
     },
   },
@@ -201,7 +195,7 @@ type BitstreamRow = Omit<Bitstream, 'mimeType' | 'readers'> &
   Readonly<Record<'mime_type' | 'readers', string>>
 
 function* bitstreamsWith(condition: string, ...values: readonly Value[]): Read<readonly Bitstream[]> {
-  const found = yield* rows<BitstreamRow>(`${selectBitstream} WHERE ${condition}`, ...values)
+  const found = yield* db.rows<BitstreamRow>(`${selectBitstream} WHERE ${condition}`, ...values)
   return found.map(({ mime_type: mimeType, readers, ...one }) => ({
     ...one,
     mimeType,
@@ -214,7 +208,7 @@ function* bitstreamWith(condition: string, ...values: readonly string[]): Read<B
 }
 
 const bundlesWith = (condition: string, ...values: readonly Value[]): Read<readonly Bundle[]> =>
-  rows(`SELECT uuid, item, name, primary_bitstream AS "primary" FROM bundle WHERE ${condition}`, ...values)
+  db.rows(`SELECT uuid, item, name, primary_bitstream AS "primary" FROM bundle WHERE ${condition}`, ...values)
 
 function* bundleWith(condition: string, ...values: readonly string[]): Read<Bundle | undefined> {
   return (yield* bundlesWith(condition, ...values))[0]

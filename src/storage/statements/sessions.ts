@@ -2,24 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { KeptSession } from '../../model/accounts.ts'
 import { isAlive, type ListedSession, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
 import type { HotSessions, Sessions } from '../sessions.ts'
-import {
-  type Change,
-  clock,
-  nextStamp,
-  record,
-  rights,
-  row,
-  rows,
-  run,
-  type StatementsOf,
-  value,
-} from './statements.ts'
+import type { Change, StatementsOf } from './statements.ts'
+import * as db from './statements.ts'
 
 /** Sessions (docs/decisions/0040). Logins, refreshes and logouts are in `hot.ts` of each engine. */
 export const sessions = {
   reads: {
     *list({ eperson, sessionKey, ended }) {
-      const found = yield* rows<ListedSession>(
+      const found = yield* db.rows<ListedSession>(
         `SELECT begun, method, browser, network, used, used_network AS "usedNetwork", expires FROM session
          WHERE eperson = $1 AND session_key = $2 ORDER BY begun DESC`,
         eperson.uuid,
@@ -30,10 +20,10 @@ export const sessions = {
   },
   changes: {
     *end(uuid, begun, own, certain, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       const known = yield* lockState(uuid)
       if (!known || readState(known.text, known.sessionKey).ended.has(begun)) return false
-      const expires = yield* value<number>(
+      const expires = yield* db.value<number>(
         'DELETE FROM session WHERE eperson = $1 AND begun = $2 AND session_key = $3 RETURNING expires',
         uuid,
         begun,
@@ -44,21 +34,21 @@ export const sessions = {
       if (state === undefined) yield* keepOnly(uuid, begun === own.begun ? undefined : own)
       else {
         const sql = 'UPDATE eperson SET session_state = $1, stamp = $2 WHERE uuid = $3'
-        yield* run(sql, state, yield* nextStamp(), uuid)
-        yield* run('DELETE FROM provider_session WHERE eperson = $1 AND session = $2', uuid, begun)
+        yield* db.run(sql, state, yield* db.nextStamp(), uuid)
+        yield* db.run('DELETE FROM provider_session WHERE eperson = $1 AND session = $2', uuid, begun)
       }
-      yield* record(event)
+      yield* db.record(event)
       return true
     },
     *endOthers(uuid, own, event) {
-      yield* rights(event, 'own')
+      yield* db.rights(event, 'own')
       yield* keepOnly(uuid, own)
-      yield* record(event)
+      yield* db.record(event)
     },
     *endAll(event) {
-      yield* rights(event, 'own')
-      const stamp = yield* nextStamp()
-      const ended = yield* run(
+      yield* db.rights(event, 'own')
+      const stamp = yield* db.nextStamp()
+      const ended = yield* db.run(
         {
           sqlite: 'UPDATE eperson SET session_key = randomblob(32), stamp = $1',
           postgres: `UPDATE eperson SET stamp = $1,
@@ -66,16 +56,16 @@ export const sessions = {
         },
         stamp,
       )
-      yield* run('DELETE FROM provider_session')
-      yield* run('DELETE FROM session')
-      yield* run('UPDATE state SET mark = $1', yield* clock())
-      yield* record(event)
+      yield* db.run('DELETE FROM provider_session')
+      yield* db.run('DELETE FROM session')
+      yield* db.run('UPDATE state SET mark = $1', yield* db.clock())
+      yield* db.record(event)
       return ended
     },
     *forget(certain, after) {
       const sql = 'SELECT eperson FROM session WHERE eperson > $1 ORDER BY eperson LIMIT 1 OFFSET $2'
-      const last = yield* value<string>(sql, after, step)
-      yield* run(
+      const last = yield* db.value<string>(sql, after, step)
+      yield* db.run(
         `DELETE FROM session WHERE eperson > $1 AND (CAST($2 AS TEXT) IS NULL OR eperson <= $2) AND (expires <= $3 OR
            session_key <> (SELECT session_key FROM eperson e WHERE e.uuid = session.eperson))`,
         after,
@@ -97,17 +87,17 @@ export function* keepOnly(uuid: string, own: KeptSession | undefined): Change<vo
   const { sessionKey, text } = known
   const kept = own && isAlive({ sessionKey, ...readState(text, sessionKey) }, own) ? own : undefined
   const key = randomBytes(32)
-  yield* run(
+  yield* db.run(
     'UPDATE eperson SET session_key = $1, session_state = $2, stamp = $3 WHERE uuid = $4',
     key,
     kept ? stateWithOnly(kept, key) : null,
-    yield* nextStamp(),
+    yield* db.nextStamp(),
     uuid,
   )
   const begun = kept?.begun ?? null
-  yield* run('UPDATE session SET session_key = $1 WHERE eperson = $2 AND begun = $3', key, uuid, begun)
-  yield* run(`DELETE FROM session WHERE ${others('begun')}`, uuid, begun)
-  yield* run(`DELETE FROM provider_session WHERE ${others('session')}`, uuid, begun)
+  yield* db.run('UPDATE session SET session_key = $1 WHERE eperson = $2 AND begun = $3', key, uuid, begun)
+  yield* db.run(`DELETE FROM session WHERE ${others('begun')}`, uuid, begun)
+  yield* db.run(`DELETE FROM provider_session WHERE ${others('session')}`, uuid, begun)
 }
 
 const others = (column: string): string =>
@@ -120,7 +110,7 @@ interface State {
 
 /** Reads the state of an eperson's sessions, and locks their row until the change ends. */
 const lockState = (uuid: string): Change<State | undefined> =>
-  row<State>(
+  db.row<State>(
     `SELECT session_key AS "sessionKey", session_state AS text FROM eperson WHERE uuid = $1 FOR NO KEY UPDATE`,
     uuid,
   )

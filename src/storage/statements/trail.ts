@@ -8,18 +8,8 @@ import {
 } from '../../model/trail.ts'
 import { type KeyRow, type OpenedKeys, openKeys, planKeys } from '../../model/trail-keys.ts'
 import { eventColumns, type Rows, type StoredEvent, type TrailReader } from '../trail.ts'
-import {
-  type Change,
-  insert,
-  insertAll,
-  lock,
-  type Read,
-  row,
-  rows,
-  run,
-  sealingKey,
-  sealWith,
-} from './statements.ts'
+import type { Change, Read } from './statements.ts'
+import * as db from './statements.ts'
 
 /**
  * Loads the keys, and begins the trail of a store that has none yet. Nodes that start together wait for each
@@ -27,7 +17,7 @@ import {
  * @param secrets of the service, the one that signs first
  */
 export function* openTrail(secrets: readonly Uint8Array[]): Change<void> {
-  yield* lock('SELECT version FROM store_schema FOR UPDATE')
+  yield* db.lock('SELECT version FROM store_schema FOR UPDATE')
   yield* loadKey(secrets)
   if (!(yield* lastCheckpoint())) yield* keep(undefined, 'begin', { upto: 0, events: 0 }, [])
 }
@@ -41,28 +31,28 @@ export function* signAll(): Change<void> {
 export function* loadKey(secrets: readonly Uint8Array[]): Change<void> {
   const plan = planKeys(yield* keyRows(), secrets)
   for (const { id, wrapped } of plan.rewrapped)
-    yield* run('UPDATE trail_key SET wrapped = $1 WHERE id = $2', wrapped, id)
-  if (plan.added) yield* insert('trail_key', { wrapped: plan.added })
-  yield* sealWith(plan.current)
+    yield* db.run('UPDATE trail_key SET wrapped = $1 WHERE id = $2', wrapped, id)
+  if (plan.added) yield* db.insert('trail_key', { wrapped: plan.added })
+  yield* db.sealWith(plan.current)
 }
 
 /** Seals from now on with the newest key, which another event loop has loaded. */
 export function* takeKey(secrets: readonly Uint8Array[]): Change<void> {
-  yield* sealWith((yield* readKeys(secrets)).keys[0])
+  yield* db.sealWith((yield* readKeys(secrets)).keys[0])
 }
 
 export function* readKeys(secrets: readonly Uint8Array[]): Read<OpenedKeys> {
   return openKeys(yield* keyRows(), secrets)
 }
 
-const keyRows = () => rows<KeyRow>('SELECT id, wrapped FROM trail_key ORDER BY id DESC')
+const keyRows = () => db.rows<KeyRow>('SELECT id, wrapped FROM trail_key ORDER BY id DESC')
 
 /** A checkpoint without its heads. */
 export type Link = Pick<Checkpoint, 'n' | 'detail' | 'mac'>
 export const linkColumns = 'n, detail, mac'
 
 export const lastCheckpoint = () =>
-  row<Link>(`SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n DESC LIMIT 1`)
+  db.row<Link>(`SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n DESC LIMIT 1`)
 
 export const seenBy = (last: Link | undefined): number => (last ? detailOf(last).upto : 0)
 
@@ -78,7 +68,7 @@ const newEnds = { sqlite: endsAfter('$1'), postgres: endsAfter(`CAST($1 AS BIGIN
 
 /** @returns false if there was nothing new */
 export function* signEnds(last: Link | undefined, after: number): Change<boolean> {
-  const heads = yield* rows<SignedHead>(newEnds, after)
+  const heads = yield* db.rows<SignedHead>(newEnds, after)
   if (heads.length === 0) return false
   const upto = heads.reduce((largest, { event }) => Math.max(largest, event), seenBy(last))
   yield* keep(last, 'heads', { upto }, heads)
@@ -91,10 +81,10 @@ export function* keep(
   detail: CheckpointDetail,
   heads: readonly SignedHead[],
 ): Change<void> {
-  const signed = signCheckpoint(yield* sealingKey(), previous, kind, detail, heads)
+  const signed = signCheckpoint(yield* db.sealingKey(), previous, kind, detail, heads)
   const { heads: sorted, ...checkpoint } = signed
-  yield* insert('trail_checkpoint', checkpoint)
-  yield* insertAll(
+  yield* db.insert('trail_checkpoint', checkpoint)
+  yield* db.insertAll(
     'trail_head',
     sorted.map(({ chain, place, event, time, hash }) => ({
       chain,
