@@ -1,8 +1,9 @@
-import { parseWritten } from '../lib/json.ts'
+import { type Members, parseWritten } from '../lib/json.ts'
 import type { Field } from '../model/entities.ts'
 import { compareKeys } from '../model/record-changes.ts'
 import type { Edit } from '../storage/columns/edited.ts'
 import { type Origins, originsOf } from '../storage/columns/revised-ranks.ts'
+import { findKeysTogether } from '../storage/columns/search.ts'
 import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type Change, keysOf } from './changes.ts'
 import { checkerOf, completerOf, constraintsOf } from './constraints.ts'
@@ -24,7 +25,7 @@ export interface ChangePlan {
   readonly slots: Uint32Array
   readonly written: readonly Change[]
   /** For each written record, the record that it replaces and that record's number; null if it is new. */
-  readonly replaced: readonly ({ readonly number: number; readonly record: Record<string, unknown> } | null)[]
+  readonly replaced: readonly ({ readonly number: number; readonly record: Members } | null)[]
   /** What the changes make of the records. */
   readonly edits: readonly Edit[]
   /** The origins of the records of the new version. */
@@ -63,18 +64,20 @@ export async function planOf(
   const slots = await version.slots()
   const compare = compareKeys(entity)
   const keyOf = keysOf(entity)
-  const places = await searchAll(
-    changes.map(({ key }) => ({
+  const slotOf = (at: number) => slots[at] as number
+  const places = await findKeysTogether(
+    {
       length: slots.length,
-      slot: at => slots[at] as number,
-      compare: record => compare(keyOf(record), key),
-    })),
-    version,
+      slot: slotOf,
+      compare: (record: Members, key: readonly string[]) => compare(keyOf(record), key),
+    },
+    changes.map(({ key }) => key),
+    some => readRecords(version, some),
   )
-  const known = await readRecords(
-    version,
-    places.filter(({ isThere }) => isThere).map(({ at }) => slots[at] as number),
-  )
+  const there = new Set(places.flatMap(({ at, isThere }) => (isThere ? slotOf(at) : [])))
+  const wanted = Uint32Array.from(there).sort()
+  const records = await readRecords(version, wanted)
+  const known = new Map(records.map((record, n) => [wanted[n], record]))
   const constraints = constraintsOf(entity)
   const check = checkerOf(constraints)
   const completed = completerOf(constraints)
@@ -85,7 +88,7 @@ export async function planOf(
   const deleted: Change[] = []
   for (const [n, change] of changes.entries()) {
     const { at, isThere } = places[n] as (typeof places)[number]
-    const record = isThere ? known.get(slots[at] as number) : undefined
+    const record = isThere ? known.get(slotOf(at)) : undefined
     const isSame =
       kind === 'delete' ? !record : record && JSON.stringify(record) === JSON.stringify(change.record)
     if (isSame) {
@@ -128,64 +131,14 @@ export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'writt
   return [...entity.fields, ...[...added].map(name => ({ name, type: 'text', nullable: true }) as const)]
 }
 
-/** A search among sorted values, each of which occurs in some record. */
-interface Search {
-  readonly length: number
-  /** Returns the slot of a record that has the value at this position. */
-  slot(at: number): number
-  /** @returns a negative number if the record's value comes before the wanted one, and 0 if they are equal */
-  compare(record: Readonly<Record<string, unknown>>): number
-}
-
-/** The position of a value, or the one where it would be inserted. */
-export interface Place {
-  readonly at: number
-  readonly isThere: boolean
-}
-
-/**
- * Runs all binary searches in lockstep, so that the records that they compare are read
- * a few thousand at a time.
- */
-export async function searchAll(searches: readonly Search[], version: OpenVersion): Promise<Place[]> {
-  const states = searches.map(({ length }) => ({ low: 0, high: length, isThere: false }))
-  for (;;) {
-    const open = states.flatMap((state, at) => (state.low < state.high && !state.isThere ? [at] : []))
-    if (open.length === 0) return states.map(({ low, isThere }) => ({ at: low, isThere }))
-    const slots = open.map(at => {
-      const { low, high } = states[at] as (typeof states)[number]
-      return (searches[at] as Search).slot((low + high) >>> 1)
-    })
-    const records = await readRecords(version, slots)
-    for (const [n, at] of open.entries()) {
-      const state = states[at] as (typeof states)[number]
-      const middle = (state.low + state.high) >>> 1
-      const compared = (searches[at] as Search).compare(
-        records.get(slots[n] as number) as Record<string, unknown>,
-      )
-      if (compared === 0) {
-        state.low = middle
-        state.isThere = true
-      } else if (compared < 0) state.low = middle + 1
-      else state.high = middle
-    }
-  }
-}
-
 /** Number of slots read at a time. */
 const readStep = 4_000
 
-/** @returns the records by their slots */
-async function readRecords(
-  version: OpenVersion,
-  slots: Iterable<number>,
-): Promise<ReadonlyMap<number, Record<string, unknown>>> {
-  const sorted = Uint32Array.from(new Set(slots)).sort()
-  const records = new Map<number, Record<string, unknown>>()
-  for (let from = 0; from < sorted.length; from += readStep) {
-    const some = sorted.subarray(from, from + readStep)
-    for (const [n, json] of (await version.read(some)).entries())
-      records.set(some[n] as number, parseWritten(json) as Record<string, unknown>)
-  }
+/** Reads records, a few thousand at a time. */
+export async function readRecords(version: OpenVersion, slots: Uint32Array): Promise<readonly Members[]> {
+  const records: Members[] = []
+  for (let from = 0; from < slots.length; from += readStep)
+    for (const json of await version.read(slots.subarray(from, from + readStep)))
+      records.push(parseWritten(json) as Members)
   return records
 }

@@ -67,7 +67,7 @@ export async function differencesOf(
     const found = new Found(before, { ...before, key, fields: staged.fields })
     const records = staged.records(false)[Symbol.iterator]()
     let after = records.next()
-    for await (const chunk of chunksOf(before, version)) {
+    for await (const chunk of recordsOf(before, version, await version.slots())) {
       signal?.throwIfAborted()
       for (const json of chunk) {
         for (; !after.done && found.isBehind(after.value, json); after = records.next())
@@ -83,11 +83,12 @@ export async function differencesOf(
   }
 }
 
-async function* chunksOf(
+/** Reads records of a version, some at a time. */
+export async function* recordsOf(
   { source: { largest } }: RecordEntity,
   version: OpenVersion,
+  slots: Uint32Array,
 ): AsyncIterable<readonly string[]> {
-  const slots = await version.slots()
   const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(largest, 1))))
   for (let from = 0; from < slots.length; from += step)
     yield await version.read(slots.subarray(from, from + step))

@@ -2,7 +2,7 @@ import { parseWritten } from '../lib/json.ts'
 import type { Entity } from '../model/entities.ts'
 import { keyValues } from '../model/record-changes.ts'
 import type { Agreed, Entities, RecordEntity } from '../storage/entities.ts'
-import { type Differences, differencesOf } from './differences.ts'
+import { type Differences, differencesOf, recordsOf } from './differences.ts'
 import type { Staged } from './staging.ts'
 
 /** Records and fields that are removed when the records of an entity are replaced (D2, docs/decisions/0058). */
@@ -34,9 +34,6 @@ export interface Effect {
  * Maximum number of records whose keys are looked up. If there are more, an evenly spread sample of this size is used.
  */
 const maxSample = 20_000
-/** Maximum number of records read at a time, and their maximum bytes, assuming that each is as large as the largest. */
-const maxRead = 1_000
-const readBytes = 8 * 1024 * 1024
 /** Maximum bytes of all sampled keys, assuming that each is as large as the largest record. */
 const sampleBytes = 256 * 1024 * 1024
 /** An import needs `--replace` if it removes more than one record in this many. */
@@ -87,9 +84,8 @@ async function goneOf(
     const some = Uint32Array.from({ length: sample }, (_, n) => slots[placeOf(n, sample, count)] as number)
     some.sort()
     const keys: (readonly unknown[])[] = []
-    const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(largest, 1))))
-    for (let from = 0; from < sample; from += step)
-      for (const json of await version.read(some.subarray(from, from + step)))
+    for await (const records of recordsOf(before, version, some))
+      for (const json of records)
         keys.push(keyValues({ key }, parseWritten(json) as Readonly<Record<string, unknown>>))
     const missing = sample - staged.countKnown(keys)
     if (sample === count) return { gone: missing, isEstimate: false }

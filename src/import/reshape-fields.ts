@@ -5,13 +5,13 @@ import { fieldUses } from '../model/declared.ts'
 import { type DeclaredField, type PlainValue, tidyDeclarations } from '../model/declared-fields.ts'
 import type { Entity, Field, FieldType } from '../model/entities.ts'
 import { keyValues } from '../model/record-changes.ts'
-import type { Entities, OpenVersion, RecordEntity } from '../storage/entities.ts'
+import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { suits } from './declare-fields.ts'
-import { importStaged, type Progress, VersionReplaced } from './import-entity.ts'
+import { importStaged, type Progress } from './import-entity.ts'
 import { ImportError, shown } from './import-error.ts'
-import type { Piece } from './json-lines.ts'
 import { referencesTo } from './references.ts'
-import { importedEntity } from './revise-entity.ts'
+import { overVersion, piecesOf } from './revise-entity.ts'
+import { declaredAs } from './revised-fields.ts'
 import { fits, kindOf } from './types.ts'
 
 /** Changes of the fields of an entity, with its records (docs/decisions/0076). */
@@ -43,8 +43,6 @@ interface Unfit {
 
 /** Maximum number of examples of a field. */
 const some = 10
-/** Number of records read at a time. */
-const step = 4_000
 const maxAttempts = 5
 
 /**
@@ -65,13 +63,13 @@ export async function reshape(
   progress: Progress,
 ): Promise<ReshapeReport> {
   const { name, change, isPreview, event, signal } = options
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const entity = await importedEntity(entities, { name })
+  return overVersion(entities, { name }, maxAttempts, async (entity, version) => {
     const fields = reshaped(entity, change, await entities.all())
-    const version = await entities.openVersion(entity)
     const misfits = new Map<string, { count: number; examples: string[]; values: string[] }>()
     const report = () => ({
-      ...{ entity: name, records: entity.source.count, fields: fields.length },
+      entity: name,
+      records: entity.source.count,
+      fields: fields.length,
       misfits: [...misfits].map(([field, found]) => ({ field, ...found })),
     })
     const unfit = (field: string, record: Readonly<Record<string, unknown>>) => {
@@ -83,40 +81,33 @@ export async function reshape(
       }
       misfits.set(field, found)
     }
-    const pieces = piecesOf(entity, version, recordChange(change, unfit), share => progress('reading', share))
-    try {
-      if (isPreview) {
-        for await (const _ of pieces) signal?.throwIfAborted()
-        return report()
-      }
-      await importStaged(
-        async staging => {
-          staging.declare(fields.map(field => field.name))
-          await staging.read(pieces, signal)
-          if (misfits.size > 0) throw new ImportError(inWords(name, report().misfits))
-        },
-        entities,
-        {
-          ...{ name, key: entity.key, read: null, event, replaces: entity.source.version },
-          types: new Map(fields.map(field => [field.name, field.type])),
-          collations: new Map(
-            fields.flatMap(field => (field.collation === undefined ? [] : [[field.name, field.collation]])),
-          ),
-          lists: new Set(fields.flatMap(field => (field.list ? [field.name] : []))),
-          declare: { declaredFields: declarations(entity, change) },
-          uses: fieldUses(entity),
-          ...(signal && { signal }),
-        },
-        progress,
-      )
+    const pieces = piecesOf(entity, version, progress, recordChange(change, unfit))
+    if (isPreview) {
+      for await (const _ of pieces) signal?.throwIfAborted()
       return report()
-    } catch (error) {
-      if (!(error instanceof VersionReplaced)) throw error
-    } finally {
-      await version.close()
     }
-  }
-  throw new ImportError(`${name} is being changed by others all the time; try again later`)
+    await importStaged(
+      async staging => {
+        staging.declare(fields.map(field => field.name))
+        await staging.read(pieces, signal)
+        if (misfits.size > 0) throw new ImportError(inWords(name, report().misfits))
+      },
+      entities,
+      {
+        name,
+        key: entity.key,
+        read: null,
+        event,
+        replaces: entity.source.version,
+        ...declaredAs(fields),
+        declare: { declaredFields: declarations(entity, change) },
+        uses: fieldUses(entity),
+        ...(signal && { signal }),
+      },
+      progress,
+    )
+    return report()
+  })
 }
 
 const shortText = (value: unknown) => textForm(value).slice(0, 100)
@@ -248,18 +239,4 @@ function converted(value: unknown, type: FieldType): unknown {
   if (type === 'date-time' || !/^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(text)) return undefined
   const number = parseWritten(text)
   return fits(kindOf(number) ?? 'text', type) ? number : undefined
-}
-
-async function* piecesOf(
-  { source: { count } }: RecordEntity,
-  version: OpenVersion,
-  change: (json: string) => string,
-  progress: (share: number) => void,
-): AsyncIterable<Piece> {
-  const slots = await version.slots()
-  for (let from = 0; from < slots.length; from += step) {
-    const records = await version.read(slots.subarray(from, from + step))
-    progress(from / Math.max(count, 1))
-    yield { kind: 'lines', first: from + 1, bytes: Buffer.from(records.map(change).join('\n')) }
-  }
 }

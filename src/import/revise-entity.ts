@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { fieldUses } from '../model/declared.ts'
-import type { Entity, ReadRule } from '../model/entities.ts'
+import type { Entity, Field, ReadRule } from '../model/entities.ts'
 import { changesIn } from '../storage/columns/changed-entities.ts'
 import { revisedSlots } from '../storage/columns/revised-ranks.ts'
 import type { Entities, OpenVersion, RecordEntity, Revision } from '../storage/entities.ts'
@@ -14,7 +14,7 @@ import { ImportError } from './import-error.ts'
 import type { Piece } from './json-lines.ts'
 import { type Note, Notes } from './notes.ts'
 import type { ReadingOptions } from './reading-options.ts'
-import { listsOf, reviseFields, rewrite } from './revised-fields.ts'
+import { declaredAs, reviseFields, rewrite } from './revised-fields.ts'
 import type { GivenFile } from './source.ts'
 import { openSpool } from './spool.ts'
 
@@ -67,27 +67,42 @@ export async function reviseFile(
   const records = await readChanges(input, before, { scratchFolder, signal, reading, faults, notes }, read)
   signal?.throwIfAborted()
   progress('reading', 1)
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const entity = await importedEntity(entities, options)
+  return overVersion(entities, options, maxAttempts, async (entity, version) => {
     const changes = checkChanges(records, entity, options.kind === 'delete', faults)
+    progress('sorting', 0)
+    const { plan, counts, deleted } = await planOf(entity, version, changes, options.kind, faults)
+    progress('sorting', 1)
+    signal?.throwIfAborted()
+    const relies = await requireHeld([...plan.written, ...deleted], entity, options.kind, entities)
+    const rule = await publish(plan, entities, { ...options, relies }, progress)
+    const milliseconds = Math.round(performance.now() - start)
+    return {
+      entity: entity.name,
+      key: entity.key,
+      read: rule,
+      ...counts,
+      records: plan.origins.length,
+      ...notes.found(),
+      milliseconds,
+    }
+  })
+}
+
+/**
+ * Does work over the version that an entity has, and again if another has replaced it meanwhile.
+ * @throws ImportError after the last attempt
+ */
+export async function overVersion<T>(
+  entities: Entities,
+  options: Pick<ReviseOptions, 'name' | 'key'>,
+  attempts: number,
+  work: (entity: RecordEntity, version: OpenVersion) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const entity = await importedEntity(entities, options)
     const version = await entities.openVersion(entity)
     try {
-      progress('sorting', 0)
-      const { plan, counts, deleted } = await planOf(entity, version, changes, options.kind, faults)
-      progress('sorting', 1)
-      signal?.throwIfAborted()
-      const relies = await requireHeld([...plan.written, ...deleted], entity, options.kind, entities)
-      const rule = await publish(plan, entities, { ...options, relies }, progress)
-      const milliseconds = Math.round(performance.now() - start)
-      return {
-        entity: entity.name,
-        key: entity.key,
-        read: rule,
-        ...counts,
-        records: plan.origins.length,
-        ...notes.found(),
-        milliseconds,
-      }
+      return await work(entity, version)
     } catch (error) {
       if (!(error instanceof VersionReplaced)) throw error
     } finally {
@@ -144,7 +159,8 @@ async function publish(
       signal?.throwIfAborted()
     })
     const revised = {
-      ...{ fields, edits: plan.edits },
+      fields,
+      edits: plan.edits,
       written: written.map(({ record }) => ({ record, json: JSON.stringify(record) })),
     }
     const rule = await entities.revise(
@@ -209,55 +225,46 @@ export async function recollate(
   progress: Progress,
 ): Promise<ImportReport> {
   const { name, event, signal } = options
-  for (let attempt = 0; attempt < recollations; attempt++) {
-    const entity = await importedEntity(entities, { name })
-    const version = await entities.openVersion(entity)
-    try {
-      return await importStaged(
-        async staging => {
-          staging.declare(entity.fields.map(field => field.name))
-          await staging.read(piecesOf(entity, version, progress), signal)
-        },
-        entities,
-        {
-          ...{ name, key: entity.key, read: null, event, replaces: entity.source.version },
-          // Records written one by one meanwhile stay, because this doesn't change any values.
-          keepsNewer: changesIn(entity),
-          types: new Map(entity.fields.map(field => [field.name, field.type])),
-          collations: collationsOf(entity, options),
-          lists: listsOf(entity),
-          ...(signal && { signal }),
-        },
-        progress,
-      )
-    } catch (error) {
-      if (!(error instanceof VersionReplaced)) throw error
-    } finally {
-      await version.close()
-    }
-  }
-  throw new ImportError(`${name} is being changed by others all the time; try again later`)
-}
-
-function collationsOf({ fields }: RecordEntity, { collations }: RecollateOptions) {
-  return new Map(
-    fields.flatMap(({ name, collation }) => {
-      const wanted = collations.has(name) ? collations.get(name) : collation
-      return wanted === undefined || wanted === null ? [] : [[name, wanted] as const]
-    }),
+  return overVersion(entities, { name }, recollations, (entity, version) =>
+    importStaged(
+      async staging => {
+        staging.declare(entity.fields.map(field => field.name))
+        await staging.read(piecesOf(entity, version, progress), signal)
+      },
+      entities,
+      {
+        name,
+        key: entity.key,
+        read: null,
+        event,
+        replaces: entity.source.version,
+        // Records written one by one meanwhile stay, because this doesn't change any values.
+        keepsNewer: changesIn(entity),
+        ...declaredAs(recollated(entity, options)),
+        ...(signal && { signal }),
+      },
+      progress,
+    ),
   )
 }
 
-async function* piecesOf(
+const recollated = ({ fields }: RecordEntity, { collations }: RecollateOptions): readonly Field[] =>
+  fields.map(({ collation, ...field }) => {
+    const wanted = collations.has(field.name) ? collations.get(field.name) : collation
+    return wanted === undefined || wanted === null ? field : { ...field, collation: wanted }
+  })
+
+/** Reads the records of a version as lines, which are changed on the way. */
+export async function* piecesOf(
   { source: { count } }: RecordEntity,
   version: OpenVersion,
   progress: Progress,
+  change: (json: string) => string = json => json,
 ): AsyncIterable<Piece> {
   const slots = await version.slots()
   for (let from = 0; from < slots.length; from += readStep) {
     const records = await version.read(slots.subarray(from, from + readStep))
     progress('reading', from / Math.max(count, 1))
-    // The line numbers are irrelevant, because all records were checked when they were imported.
-    yield { kind: 'lines', first: 1, bytes: Buffer.from(records.join('\n')) }
+    yield { kind: 'lines', first: from + 1, bytes: Buffer.from(records.map(change).join('\n')) }
   }
 }

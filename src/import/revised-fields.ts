@@ -1,6 +1,7 @@
 import { readAt, writeAt } from '../lib/files-at.ts'
+import type { Members } from '../lib/json.ts'
 import { fieldUses } from '../model/declared.ts'
-import type { Entity, Field, ReadRule } from '../model/entities.ts'
+import type { Field, ReadRule } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
 import {
   type FieldRanks,
@@ -8,8 +9,9 @@ import {
   newValues as namedValues,
   revisedRanks,
 } from '../storage/columns/revised-ranks.ts'
+import { findKeysTogether } from '../storage/columns/search.ts'
 import type { Entities, Revision } from '../storage/entities.ts'
-import { type ChangePlan, fieldsOf, type Place, searchAll } from './change-plan.ts'
+import { type ChangePlan, fieldsOf, readRecords } from './change-plan.ts'
 import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
 import type { Piece } from './json-lines.ts'
 import { fieldValue, isTextList, kindOf, typeOf } from './types.ts'
@@ -64,6 +66,8 @@ function typeIn({ written }: ChangePlan, name: string): Pick<Field, 'type' | 'li
   return type === 'json' && values.every(isTextList) ? { type, list: true } : { type }
 }
 
+type Place = NonNullable<NewValue>['place']
+
 /** Returns the values that the changes have in a field. */
 async function newValues(plan: ChangePlan, field: Field, old: FieldRanks): Promise<NewValue[]> {
   const { written, replaced, slots, version } = plan
@@ -84,13 +88,14 @@ async function newValues(plan: ChangePlan, field: Field, old: FieldRanks): Promi
     const examples = new Uint32Array(old.distinct + 1)
     for (let n = 0; n < old.ranks.length; n++) examples[old.ranks[n] as number] = n
     const keys = [...wanted]
-    const found = await searchAll(
-      keys.map(key => ({
+    const found = await findKeysTogether(
+      {
         length: old.distinct,
         slot: at => slots[examples[at] as number] as number,
-        compare: record => order.compare(order.key(fieldValue(record, name)), key),
-      })),
-      version,
+        compare: (record: Members, key) => order.compare(order.key(fieldValue(record, name)), key),
+      },
+      keys,
+      some => readRecords(version, some),
     )
     for (const [n, key] of keys.entries()) places.set(key, found[n] as Place)
   }
@@ -121,11 +126,6 @@ export async function rewrite(
   const types = new Map()
   for (const [at, field] of entity.fields.entries())
     if (hasType(field, await oldRanks(plan, at))) types.set(field.name, field.type)
-  const collations = new Map(
-    entity.fields.flatMap(({ name, collation }) =>
-      collation === undefined ? [] : [[name, collation] as const],
-    ),
-  )
   const report = await importStaged(
     async staging => {
       staging.declare(fields.map(({ name }) => name))
@@ -133,8 +133,14 @@ export async function rewrite(
     },
     entities,
     {
-      ...{ name: entity.name, key: entity.key, read, types, collations, lists: listsOf(entity), event },
-      ...{ replaces: entity.source.version, uses: fieldUses(entity) },
+      name: entity.name,
+      key: entity.key,
+      read,
+      ...declaredAs(entity.fields),
+      types,
+      event,
+      replaces: entity.source.version,
+      uses: fieldUses(entity),
       ...(signal && { signal }),
       ...(relies && { relies }),
     },
@@ -146,8 +152,16 @@ export async function rewrite(
   return report.read
 }
 
-export const listsOf = ({ fields }: Pick<Entity, 'fields'>): ReadonlySet<string> =>
-  new Set(fields.flatMap(({ name, list }) => (list ? [name] : [])))
+/** Declares fields as they are, for records that are written again. */
+export const declaredAs = (
+  fields: readonly Field[],
+): Required<Pick<ImportOptions, 'types' | 'collations' | 'lists'>> => ({
+  types: new Map(fields.map(({ name, type }) => [name, type])),
+  collations: new Map(
+    fields.flatMap(({ name, collation }) => (collation === undefined ? [] : [[name, collation]])),
+  ),
+  lists: new Set(fields.flatMap(({ name, list }) => (list ? [name] : []))),
+})
 
 async function* piecesOf({ origins, slots, version, written }: ChangePlan): AsyncIterable<Piece> {
   for (let from = 0; from < origins.length; from += readStep) {

@@ -98,6 +98,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
       'field-writer',
       'ranks-in-order',
       'revised-ranks',
+      'search',
       'search-texts',
     ].map(name => `storage/columns/${name}.ts`),
     ...['sort-records', 'stored-field', 'value-writer', 'values', 'word-writer'].map(

@@ -4,7 +4,7 @@ import { Problem } from '../../http/problems.ts'
 import { checkName, importStaged, VersionReplaced } from '../../import/import-entity.ts'
 import { ImportError } from '../../import/import-error.ts'
 import { misfitsInWords, misfitsOf, reliedOn } from '../../import/misfits.ts'
-import { listsOf } from '../../import/revised-fields.ts'
+import { declaredAs } from '../../import/revised-fields.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { declaredOf, entityTag, withDeclared } from '../../model/declared.ts'
 import type { Entity, Field } from '../../model/entities.ts'
@@ -226,13 +226,7 @@ async function create(
         name,
         key: described.key,
         read: declared.read,
-        types: new Map(described.fields.map(field => [field.name, field.type])),
-        collations: new Map(
-          described.fields.flatMap(field =>
-            field.collation === undefined ? [] : [[field.name, field.collation] as const],
-          ),
-        ),
-        lists: listsOf(described),
+        ...declaredAs(described.fields),
         declare: descriptionOf(declared),
         // The new entity replaces no records: if another request created it meanwhile, this one fails.
         replaces: null,
