@@ -30,7 +30,8 @@ export const constraintsOf = (entity: Fields): readonly Constraint[] =>
       ? []
       : [
           {
-            ...{ name, type },
+            name,
+            type,
             ...(collation !== undefined && { collation }),
             ...(required && { required }),
             ...(value !== undefined && { default: value }),

@@ -61,9 +61,17 @@ export function readHeader(
     places.set(name, at)
     const shape = shapes?.(name)
     return {
-      ...{ name, shape, declared: false, kind: 'unknown' },
-      ...{ hasCommas: true, hasPoints: true, isEither: false, isPlain: true, currency: '' },
-      ...{ hasDays: true, isSure: false },
+      name,
+      shape,
+      declared: false,
+      kind: 'unknown',
+      hasCommas: true,
+      hasPoints: true,
+      isEither: false,
+      isPlain: true,
+      currency: '',
+      hasDays: true,
+      isSure: false,
     }
   })
 }

@@ -75,7 +75,9 @@ export async function openTable(
   let filled = 0
   const rows: Rows = (refuse, progress, isFirst = false) =>
     csvRows(source.open(progress), {
-      ...{ delimiter, quote, refuse },
+      delimiter,
+      quote,
+      refuse,
       ...(options.shortRows && {
         short: (line, missing) => {
           if (!isFirst) return

@@ -91,8 +91,15 @@ export function evidenceOf(
 ): Evidence | undefined {
   if (isDeclared ? type === 'text' || type === 'json' : type !== 'text' && type !== 'json') return undefined
   const tally: Tally = {
-    ...{ kinds: new Map(), quoted: new Map(), texts: new Map(), separated: new Map() },
-    ...{ currencies: new Set<string>(), isPoint: false, isOther: false, more: 0, total: 0 },
+    kinds: new Map(),
+    quoted: new Map(),
+    texts: new Map(),
+    separated: new Map(),
+    currencies: new Set<string>(),
+    isPoint: false,
+    isOther: false,
+    more: 0,
+    total: 0,
   }
   for (const batch of batches) {
     const index = batch.indexes.get(place)

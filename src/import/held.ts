@@ -49,7 +49,9 @@ export function heldBy(all: Known, name: string, types: ReadonlyMap<string, Fiel
   const entity = all.get(name)
   if (entity?.source.kind !== 'records')
     return {
-      ...{ declarations: { types, kept: new Set() }, declared: 'null', isConstrained: false },
+      declarations: { types, kept: new Set() },
+      declared: 'null',
+      isConstrained: false,
       requireReferences: async () => [],
     }
   const constrained = describedFields(entity).filter(
@@ -96,7 +98,8 @@ export function heldBy(all: Known, name: string, types: ReadonlyMap<string, Fiel
         for (const { value, line } of missing) faults.add(noRecord(reference, value, line))
         if (reference.to.name !== name)
           relies.push({
-            ...{ entity: reference.to.name, version: reference.to.source.version },
+            entity: reference.to.name,
+            version: reference.to.source.version,
             since: { kind: 'kept' },
           })
       }
@@ -112,7 +115,8 @@ export function heldBy(all: Known, name: string, types: ReadonlyMap<string, Fiel
 }
 
 const unwritten = ({ from }: Reference): Reliance => ({
-  ...{ entity: from.name, version: from.source.version },
+  entity: from.name,
+  version: from.source.version,
   since: { kind: 'unwritten' },
 })
 

@@ -202,7 +202,11 @@ export async function importStaged(
     if (replaces === undefined && !agrees) await measure()
     const rule = await entities.publish(
       {
-        ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
+        name,
+        key,
+        read,
+        fields: staged.fields,
+        ranks: ranksWith(written, staged),
         ...(entities.keepsFields && { writeFields: staged.writeFields }),
         ...(replaces !== undefined ? { replaces } : agrees ? { agree: measure } : {}),
         ...keptOf(options, quoting),

@@ -48,8 +48,10 @@ export function localNumber(text: string): LocalNumber {
     return signs > 0 ? `-${plain}` : plain
   }
   return {
-    ...{ comma: read('decimal-comma'), point: read('decimal-point') },
-    ...{ currency: before ?? behind ?? '', isPlain: /^-?[\d.,]+$/.test(text) },
+    comma: read('decimal-comma'),
+    point: read('decimal-point'),
+    currency: before ?? behind ?? '',
+    isPlain: /^-?[\d.,]+$/.test(text),
   }
 }
 

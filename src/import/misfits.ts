@@ -59,7 +59,9 @@ export async function misfitsOf(
     if (old.get(field.name)?.references === to.name) continue
     const { defaultCondition: _, ...other } = to
     await add(field, 'references', {
-      ...{ kind: 'in plan', fields: [refOf(field)], negated: true },
+      kind: 'in plan',
+      fields: [refOf(field)],
+      negated: true,
       plan: valuesPlan(other, [key]),
     })
   }
@@ -143,7 +145,9 @@ async function repeated(
   entities: Pick<Entities, 'list'>,
 ): Promise<Pick<Misfits, 'count' | 'examples'>> {
   const having: Condition = {
-    ...{ kind: 'compare', operator: '>', negated: false },
+    kind: 'compare',
+    operator: '>',
+    negated: false,
     field: { name: counted, path: [], type: 'integer' },
     value: { kind: 'number', text: '1' },
   }

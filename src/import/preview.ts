@@ -93,7 +93,12 @@ export async function preview(
     signal?.throwIfAborted()
     // The file can't be read at all, for example because it can't be unpacked.
     return {
-      ...{ entity, key, format: null, encoding: null, delimiter: null, sample: [] },
+      entity,
+      key,
+      format: null,
+      encoding: null,
+      delimiter: null,
+      sample: [],
       records: 0,
       fields: [],
       notes: [],
@@ -197,7 +202,10 @@ async function ofChanges(
     }
   })
   return {
-    ...{ records, fields: entity.fields, notes: withMessages(notes), ...faults },
+    records,
+    fields: entity.fields,
+    notes: withMessages(notes),
+    ...faults,
     ...(differences && { changes: differences.counts, differences }),
   }
 }

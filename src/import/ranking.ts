@@ -98,9 +98,7 @@ export function createRanking(parts: Parts): Ranking {
     }
   }
 
-  const read = (place: number, into: Uint32Array) => {
-    readAt(pool.ranks, into, place * bytes)
-  }
+  const read = (place: number, into: Uint32Array) => void readAt(pool.ranks, into, place * bytes)
 
   return {
     inOrderOfFile: places => {
@@ -119,10 +117,7 @@ export function createRanking(parts: Parts): Ranking {
     },
     ranks: async (place, into) => {
       await ranked.get(place)
-      if (!early.has(place)) {
-        read(place, into)
-        return
-      }
+      if (!early.has(place)) return read(place, into)
       if (place === keyPlace || !kept) {
         for (let n = 0; n < count; n++) into[n] = n
         return
@@ -143,8 +138,12 @@ export function createRanking(parts: Parts): Ranking {
           const { values } = (await ranked.get(place)) ?? {}
           if (!values || pool.isClosed) continue
           const task: FieldFileTask = {
-            ...{ type: (fields[place] as Field).type, values, count, path: pathOf(place), isLarge },
-            ...{ numbers: early.has(place) && place !== keyPlace ? kept : undefined },
+            type: (fields[place] as Field).type,
+            values,
+            count,
+            path: pathOf(place),
+            isLarge,
+            numbers: early.has(place) && place !== keyPlace ? kept : undefined,
             ranks: place === keyPlace ? null : { descriptor: pool.ranks, position: place * bytes },
           }
           await (batches.length > 1 ? pool.writeField(task) : pool.here.writeField(task))
