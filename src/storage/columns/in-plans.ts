@@ -23,6 +23,9 @@ import type { PackedFacts } from './tasks.ts'
 import { noRank, type Translation } from './translate.ts'
 import type { TaskOrder, TranslatedSide } from './work.ts'
 
+/** A field of the records that a condition is about, and its facts. */
+type Side = PackedFacts & { readonly ref: FieldRef }
+
 type InPlan = Extract<OpenNode, { kind: 'in plan' }>
 
 /** Finds the records that match a condition. */
@@ -34,7 +37,7 @@ export type Find = (turn: Turn, entity: RecordEntity, where: Condition) => Promi
  */
 export function createInPlans(facts: Facts, find: Find) {
   facts.related = async (turn, outer, { related: { fields, of } }) => {
-    const sides: (PackedFacts & { readonly ref: FieldRef })[] = []
+    const sides: Side[] = []
     for (const ref of fields) sides.push({ ref, ...(await facts.make(turn, outer, { ref, ...allValues })) })
     const task = { count: outer.source.count, outer: sides.map(({ column }) => column) }
     if ('rows' in of) return relatedRows(turn, of, task, sides)
@@ -59,10 +62,10 @@ export function createInPlans(facts: Facts, find: Find) {
     turn: Turn,
     outer: RecordEntity,
     { condition, facts: places }: InPlan,
-    known: readonly (PackedFacts & { readonly ref: FieldRef })[],
+    known: readonly Side[],
   ): Promise<Membership> => {
     const { negated } = condition
-    const sides = places.map(at => known[at] as (typeof known)[number])
+    const sides = places.map(at => known[at] as Side)
     if (condition.kind === 'in rows') return inRows(turn, condition, places, sides)
     const { plan } = condition
     const entity = plan.entity as RecordEntity
@@ -136,7 +139,7 @@ async function relatedRows(
   turn: Turn,
   of: Extract<Related['of'], { readonly rows: string }>,
   task: Pick<RelatedTask, 'count' | 'outer'>,
-  sides: readonly (PackedFacts & { readonly ref: FieldRef })[],
+  sides: readonly Side[],
 ) {
   const { count, columns } = await columnsOf(turn, of.rows, [...sides.map(one => one.type), of.value.type])
   const value = columns.at(-1)
@@ -158,7 +161,7 @@ async function inRows(
   turn: Turn,
   { fields, rows, negated }: Extract<PlanCondition, { kind: 'in rows' }>,
   places: readonly number[],
-  sides: readonly (PackedFacts & { readonly ref: FieldRef })[],
+  sides: readonly Side[],
 ): Promise<Membership> {
   const { count, columns } = await columnsOf(
     turn,
@@ -177,11 +180,11 @@ const columnsOf = ({ work, client }: Turn, rows: string, types: readonly FieldTy
 async function translatedRows(
   { work, client }: Turn,
   columns: readonly DerivedColumn[],
-  sides: readonly (PackedFacts & { readonly ref: FieldRef })[],
+  sides: readonly Side[],
 ): Promise<Membership['inner']> {
   const inner: Membership['inner'][number][] = []
   for (const [at, { column, values }] of columns.entries()) {
-    const side = sides[at] as (typeof sides)[number]
+    const side = sides[at] as Side
     const from = {
       ...{ type: side.type, collation: undefined, isList: false, isOfElements: false },
       ...{ distinct: column[0] as number, values },

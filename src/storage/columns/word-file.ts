@@ -3,8 +3,11 @@ import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'n
 import { dirname } from 'node:path'
 import { writeAt } from '../../lib/files-at.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
+import { mayGoOn } from '../runtime/limits.ts'
+import { merged } from './edited.ts'
+import { openChanges } from './revised-field.ts'
 import { headerLength, headerOf } from './stored-field.ts'
-import { wordKind } from './word-index.ts'
+import { openWordList, type RevisedWords, wordKind } from './word-index.ts'
 
 /** A name that tells others whether the program that writes the file has ended. */
 export const temporaryName = (path: string): string =>
@@ -48,4 +51,61 @@ export function writeIndex(
   } finally {
     closeSync(descriptor)
   }
+}
+
+/** Values that are written at a time. */
+const partLength = 2 ** 16
+
+/**
+ * Writes the words of a changed version to a file, from those of its base and those of the written values.
+ */
+export function mergeWords(path: string, { base, written, field }: RevisedWords): void {
+  const [before, added] = [openWordList(base), openWordList(written)]
+  const { values } = openChanges(field)
+  const places = values.places()
+  const words: string[] = []
+  const starts = [0]
+
+  function* parts(): Iterable<Uint32Array> {
+    const part = new Uint32Array(partLength)
+    let length = 0
+    const [at, next] = [cursorOf(before), cursorOf(added)]
+    while (at.word !== undefined || next.word !== undefined) {
+      if ((words.length & 0xff) === 0) mayGoOn()
+      const isBefore = next.word === undefined || (at.word !== undefined && at.word <= next.word)
+      const word = (isBefore ? at.word : next.word) as string
+      const found = merged(
+        at.word === word ? values.keptOf(at.take()) : new Uint32Array(),
+        next.word === word ? next.take().map(item => places[item] as number) : new Uint32Array(),
+      )
+      if (found.length === 0) continue
+      if (length + found.length > partLength) {
+        yield part.subarray(0, length)
+        length = 0
+      }
+      if (found.length > partLength) yield found
+      else part.set(found, length)
+      length += found.length > partLength ? 0 : found.length
+      words.push(word)
+      starts.push((starts.at(-1) as number) + found.length)
+    }
+    yield part.subarray(0, length)
+  }
+
+  writeIndex(path, parts(), () => ({ words, starts: Uint32Array.from(starts) }))
+}
+
+function cursorOf({ length, wordAt, valuesOf }: ReturnType<typeof openWordList>) {
+  let place = 0
+  const cursor = {
+    /** undefined at the end. */
+    word: length > 0 ? wordAt(0) : undefined,
+    /** Returns the values of the word, and goes to the next. */
+    take: (): Uint32Array => {
+      const taken = valuesOf(place, ++place)
+      cursor.word = place < length ? wordAt(place) : undefined
+      return taken
+    },
+  }
+  return cursor
 }

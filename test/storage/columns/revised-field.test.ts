@@ -9,7 +9,6 @@ import { type Edit, packEdits, packParts } from '../../../src/storage/columns/ed
 import { wordsBeside } from '../../../src/storage/columns/field-files.ts'
 import { finishField } from '../../../src/storage/columns/field-writer.ts'
 import { orderIn } from '../../../src/storage/columns/look-up.ts'
-import { mergeWords } from '../../../src/storage/columns/merge-words.ts'
 import { inParts } from '../../../src/storage/columns/ranks-in-order.ts'
 import { allSlots, toSlots } from '../../../src/storage/columns/record-slots.ts'
 import { placesInFile, reviseField } from '../../../src/storage/columns/revise-field.ts'
@@ -18,6 +17,7 @@ import { addWords, indexWords } from '../../../src/storage/columns/search-texts.
 import { openStored } from '../../../src/storage/columns/stored-field.ts'
 import { ValueWriter } from '../../../src/storage/columns/value-writer.ts'
 import { eachJson, jsonAt, openValues } from '../../../src/storage/columns/values.ts'
+import { mergeWords } from '../../../src/storage/columns/word-file.ts'
 import {
   lookUp,
   openStoredWords,
