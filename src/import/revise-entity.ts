@@ -18,7 +18,7 @@ import { declaredAs, reviseFields, rewrite } from './revised-fields.ts'
 import type { GivenFile } from './source.ts'
 import { openSpool } from './spool.ts'
 
-export interface ReviseOptions {
+interface ReviseOptions {
   readonly name: string
   readonly kind: ChangeKind
   /** The key that the file is expected to have; if given, it must be that of the entity. */

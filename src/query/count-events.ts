@@ -167,9 +167,7 @@ export function countsFilter(text: string | undefined): Filter {
       'counts_filter',
       text,
       `The parameter counts_filter is wrong${place}: ${error.message}`,
-      {
-        ...error.at,
-      },
+      { ...error.at },
     )
   }
 }

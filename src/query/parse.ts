@@ -145,7 +145,7 @@ function entriesIn(text: string, wrong: Wrong): readonly Node[] {
 }
 
 /** @throws Problem 400 that says at which character the text is wrong, and what would be right */
-export function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): readonly Order[] {
+function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>): readonly Order[] {
   if (text === '') return []
   const wrong: Wrong = (what, position, members = {}) =>
     badParameter('order_by', text, `The parameter order_by is wrong at character ${position}: ${what}`, {

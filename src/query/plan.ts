@@ -5,6 +5,7 @@ import type { Entity } from '../model/entities.ts'
 import { listOf, type Plan } from '../model/plan.ts'
 import { type Context, check } from './check/check.ts'
 import { clauseOf } from './check/clauses.ts'
+import { operatorOf } from './check/wrong.ts'
 import { type Node, type Place, QueryError } from './language/node.ts'
 import { markerOf } from './language/pql-errors.ts'
 import { readAst } from './language/read-ast.ts'
@@ -161,8 +162,3 @@ function projected(query: Node | null, columns: Node, clauses: readonly Node[]):
 }
 
 const text = (word: string, at: Node['at']): Node => ({ kind: 'text', text: word, at })
-
-function operatorOf(node: Node): string | undefined {
-  const [first] = node.kind === 'array' ? node.items : []
-  return first?.kind === 'text' ? first.text : undefined
-}

@@ -41,9 +41,7 @@ export function chooseFormat(accept: string | undefined): RecordFormat {
     throw new Problem(
       'not-acceptable',
       `None of the media types in Accept can be sent. The possible ones are ${legal.join(', ')}.`,
-      {
-        members: { legal },
-      },
+      { members: { legal } },
     )
   return mediaTypes[chosen]
 }

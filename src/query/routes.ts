@@ -106,9 +106,7 @@ function refuseOthers({ values }: Query): void {
         name,
         value,
         `The parameter ${name} means nothing here without the parameter query.`,
-        {
-          legal: ['query'],
-        },
+        { legal: ['query'] },
       )
 }
 

@@ -23,7 +23,7 @@ export interface Context {
   readonly given: Given
 }
 
-export interface Given {
+interface Given {
   /**
    * Reads the parameter `order_by`; undefined if it isn't given.
    * @param sortable its fields are what can be sorted by

@@ -84,9 +84,7 @@ function refuseMisplaced(node: Node, operator: string, names: readonly string[],
     throw wrong(
       node,
       `${given} is no clause of ${operator}, but of ${operator === 'from' ? 'extract' : 'from'}.`,
-      {
-        legal: names,
-      },
+      { legal: names },
     )
   if (given === 'include_total')
     throw wrong(node, 'include_total is no clause. It is a parameter of the request.', { legal: names })

@@ -1,7 +1,7 @@
 import { quote } from '../../http/parameters.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { Aggregate, Column, Scalar } from '../../model/plan.ts'
-import type { Node } from '../language/node.ts'
+import { type Node, uniqueNames } from '../language/node.ts'
 import { type Found, findField, whole } from './fields.ts'
 import { readFunction } from './functions.ts'
 import { most, type Scope } from './scope.ts'
@@ -70,15 +70,3 @@ const fieldColumn = (name: string, { ref, field }: Found, node: Node): Chosen =>
   isSortable: field.sortable !== false,
   node,
 })
-
-/** Returns a function that numbers repeated names: the second `count` is called `count_2`, as in PuppetDB. */
-export function uniqueNames(): (name: string) => string {
-  const used = new Map<string, number>()
-  return name => {
-    let unique = name
-    for (let count = used.get(name) ?? 0; used.has(unique); unique = `${name}_${count}`)
-      used.set(name, ++count)
-    used.set(unique, used.get(unique) ?? 1)
-    return unique
-  }
-}

@@ -173,9 +173,7 @@ function requireType({ name, args, node }: Call, { ref, field }: Found, legal: r
   throw wrong(
     args[0] ?? node,
     `${name} can't be made of ${quote(field.name)}, which is ${typeNames[ref.type]}.`,
-    {
-      legal,
-    },
+    { legal },
   )
 }
 
@@ -211,9 +209,7 @@ function bucket(call: Call): Read {
       throw wrong(
         by,
         `A time is put into buckets by one of ${timeUnits.join(', ')}, not by ${described(by)}.`,
-        {
-          legal: timeUnits,
-        },
+        { legal: timeUnits },
       )
     const computed = { kind: 'period', unit: by.text } as const
     return { ...named, ...scalar({ kind: 'field', field: { ...ref, computed } }, 'date-time') }

@@ -115,9 +115,7 @@ function requireGrouped(columns: readonly Shown[], groups: readonly Group[]): vo
     throw wrong(
       loose.node,
       `${quote(loose.name)} is shown beside what is made of many records: add it to group_by.`,
-      {
-        form: '["group_by", field, …]',
-      },
+      { form: '["group_by", field, …]' },
     )
 }
 

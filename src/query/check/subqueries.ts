@@ -2,9 +2,8 @@ import { commaList, listed, quote } from '../../http/parameters.ts'
 import type { Entity } from '../../model/entities.ts'
 import { type Column, type FieldRef, isOfElements, type Plan } from '../../model/plan.ts'
 import { relationsBetween } from '../../model/relations.ts'
-import { type Node, QueryError } from '../language/node.ts'
+import { type Node, QueryError, uniqueNames } from '../language/node.ts'
 import { noPaging, type Paging } from './clauses.ts'
-import { uniqueNames } from './columns.ts'
 import {
   elementsOf,
   type Found,
@@ -26,9 +25,7 @@ export function subquery(node: ArrayNode, negated: boolean, scope: Scope): Check
     throw wrong(
       more ?? node,
       'subquery takes an entity and a condition. Write ["subquery", "entity", condition].',
-      {
-        form: '["subquery", "entity", condition]',
-      },
+      { form: '["subquery", "entity", condition]' },
     )
   return related(node, findEntity(name, scope.shared), { query, negated, name }, scope)
 }
@@ -92,9 +89,7 @@ export function aboutFact(node: ArrayNode, negated: boolean, scope: Scope): Chec
     throw wrong(
       node,
       `["fact", …] can't be asked with ${quote(text)}. Write ["subquery", "facts", condition].`,
-      {
-        legal: factOperators,
-      },
+      { legal: factOperators },
     )
   const name = fact.kind === 'array' ? nameIn(fact) : ''
   const said = (word: string): Node => ({ kind: 'text', text: word, at: fact.at })

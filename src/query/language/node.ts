@@ -97,3 +97,15 @@ export function nodeOf(json: Json): Node {
   if ('number' in json) return { kind: 'number', text: json.number, at }
   return { kind: 'array', items: json.map(nodeOf), at }
 }
+
+/** Returns a function that numbers repeated names: the second `count` is called `count_2`, as in PuppetDB. */
+export function uniqueNames(): (name: string) => string {
+  const used = new Map<string, number>()
+  return name => {
+    let unique = name
+    for (let count = used.get(name) ?? 0; used.has(unique); unique = `${name}_${count}`)
+      used.set(name, ++count)
+    used.set(unique, used.get(unique) ?? 1)
+    return unique
+  }
+}

@@ -1,5 +1,5 @@
 import { isTimeUnit, timeUnits } from '../../lib/periods.ts'
-import { type Node, printAst } from './node.ts'
+import { type Node, printAst, uniqueNames } from './node.ts'
 import { type Hint, inPql } from './pql-errors.ts'
 import type { PqlScanner, Token } from './pql-scanner.ts'
 
@@ -167,11 +167,11 @@ function quotesFor({ kind, text }: Token): Hint | undefined {
  */
 export class Columns {
   readonly #names = new Map<string, string>()
-  readonly #taken = new Map<string, number>()
 
   constructor(items: readonly Node[]) {
+    const nameFor = uniqueNames()
     for (const item of items) {
-      const name = this.#unique(baseOf(item))
+      const name = nameFor(baseOf(item))
       const what = printAst(item)
       if (!this.#names.has(what)) this.#names.set(what, name)
     }
@@ -180,14 +180,6 @@ export class Columns {
   /** @returns the name of the column that shows this function; undefined if there is none */
   nameOf(item: Node): string | undefined {
     return this.#names.get(printAst(item))
-  }
-
-  #unique(base: string): string {
-    let name = base
-    for (let count = this.#taken.get(base) ?? 0; this.#taken.has(name); name = `${base}_${count}`)
-      this.#taken.set(base, ++count)
-    this.#taken.set(name, this.#taken.get(name) ?? 1)
-    return name
   }
 }
 

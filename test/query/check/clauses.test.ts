@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entity } from '../../../src/model/entities.ts'
-import type { Given } from '../../../src/query/check/check.ts'
-import { parseOrder } from '../../../src/query/parse.ts'
+import type { Context } from '../../../src/query/check/check.ts'
+import { orderOf } from '../../../src/query/parse.ts'
 import { ask, askBase, mistake, refs, things } from './known.ts'
 
-const given = (order: string, more: Partial<Given> = {}): Given => ({
-  order: sortable => parseOrder(JSON.stringify(order.split(' ').map(one => ({ field: one }))), sortable),
+const given = (order: string, more: Partial<Given> = {}): Context['given'] => ({
+  order: sortable => orderOf(JSON.stringify(order.split(' ').map(one => ({ field: one }))), sortable),
   total: false,
   ...more,
 })
@@ -73,7 +73,7 @@ test('Q14 parameters of the request win over clauses', () => {
 test('Q14 the parameter order_by is read against what can be sorted', () => {
   const sortable = (query: unknown) => {
     let seen: Pick<Entity, 'name' | 'fields'> | undefined
-    const order: Given['order'] = fields => {
+    const order: Context['given']['order'] = fields => {
       seen = fields
       return []
     }

@@ -9,7 +9,7 @@ import {
   type Progress,
 } from '../../../src/import/import-entity.ts'
 import type { HowRead } from '../../../src/import/reading-options.ts'
-import { type ReviseOptions, type ReviseReport, reviseFile } from '../../../src/import/revise-entity.ts'
+import { type ReviseReport, reviseFile } from '../../../src/import/revise-entity.ts'
 import type { ReadRule } from '../../../src/model/entities.ts'
 import { databaseOf, runSqlIn } from '../service/engines.ts'
 import { repository } from '../service/process.ts'
@@ -44,7 +44,7 @@ export function changeText(
     file = 'changes.ndjson',
     read = null,
     ...options
-  }: Pick<ReviseOptions, 'kind' | 'key' | 'reading' | 'signal'> & {
+  }: Pick<Parameters<typeof reviseFile>[2], 'kind' | 'key' | 'reading' | 'signal'> & {
     readonly entity: string
     readonly file?: string
     readonly read?: ReadRule | null
