@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { suggestedRelations } from '../admin/entities/suggested.ts'
+import { suggestedRelations } from '../admin/entities/entity-body.ts'
 import { checkName } from '../import/import-entity.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { ForeignKey } from '../storage/exposing.ts'

@@ -1,8 +1,12 @@
 import type { Addresses } from '../../http/addresses.ts'
 import { parseExact } from '../../lib/json.ts'
+import { entityTag } from '../../model/declared.ts'
 import { describedFields } from '../../model/declared-fields.ts'
 import type { Entity } from '../../model/entities.ts'
-import { relationsOf } from '../../model/relations.ts'
+import { areComparable, relationsBetween, relationsOf } from '../../model/relations.ts'
+import type { Entities } from '../../storage/entities.ts'
+import type { ForeignKey } from '../../storage/exposing.ts'
+import { known } from './declarations.ts'
 
 const sources = { records: 'imported', exposed: 'exposed', table: 'built-in' } as const
 
@@ -47,4 +51,40 @@ export function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, add
       ...(source.kind === 'records' && { versions: { href: `${self}/versions` } }),
     },
   }
+}
+
+/** The current description of an entity, with suggested relations, and its entity tag. */
+export async function describedEntity(
+  { addresses, entities }: { readonly addresses: Addresses; readonly entities: Entities },
+  name: string,
+) {
+  const all = await entities.all()
+  const entity = known(all, name)
+  const suggested = entity.source.kind === 'exposed' ? await suggestedRelations(entities, name) : []
+  return { tag: entityTag(entity), body: { ...entityBody(entity, all, addresses), suggested } }
+}
+
+/**
+ * The relations that the foreign keys of an exposed table suggest, to entities that it isn't related to yet.
+ */
+export async function suggestedRelations(
+  entities: Pick<Entities, 'all' | 'foreignKeys'>,
+  name: string,
+): Promise<readonly ForeignKey[]> {
+  const all = await entities.all()
+  const keys = (await entities.foreignKeys?.(name)) ?? []
+  return keys.filter(key => {
+    const [from, to] = [all.get(key.entity), all.get(key.to.entity)]
+    const typeOf = (entity: typeof from, field: string | undefined) =>
+      entity?.fields.find(one => one.name === field)
+    return (
+      from &&
+      to &&
+      !relationsBetween(all, from.name, to.name) &&
+      key.fields.every((field, at) => {
+        const [one, other] = [typeOf(from, field), typeOf(to, key.to.fields[at])]
+        return one && other && areComparable(one, other)
+      })
+    )
+  })
 }

@@ -5,7 +5,7 @@ import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { bodyChecks } from '../../http/check-body.ts'
 import { clientOf } from '../../http/connection.ts'
-import { contractsIn, routesOf } from '../../http/contract.ts'
+import { contractsIn, type Routes, routesOf } from '../../http/contract.ts'
 import { halPage, readPage } from '../../http/hal.ts'
 import { exactBody, requireType } from '../../http/json-body.ts'
 import { parseBoolean, type Query, singleParameters } from '../../http/parameters.ts'
@@ -32,11 +32,10 @@ import {
   type Warning,
   withKnownReaders,
 } from './declarations.ts'
-import { entityAddress, entityBody } from './entity-body.ts'
+import { describedEntity, entityAddress, entityBody } from './entity-body.ts'
 import type { Imports } from './imports.ts'
 import { putEntity } from './put-entity.ts'
 import { namingReaders, refused } from './refused.ts'
-import { suggestedRelations } from './suggested.ts'
 import { type Wanted, wantedIn } from './wanted.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -67,48 +66,50 @@ const maxWait = 60_000
 const json = 'application/json'
 const mergeBody: Body = { types: ['application/merge-patch+json', json], limit: bodyLimit, optional: false }
 
+type Route = { Params: { name: string } }
+
 /**
  * `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for
  * administrators.
  */
 export function entityRoutes(app: FastifyInstance, parts: Parts): void {
-  const routes = routesOf(app)
-  type Route = { Params: { name: string } }
-  const { people, addresses, entities } = parts
-  const list = `${addresses.api}/admin/entities`
-  const exposing = createFairQueue({ max: 1, maxWaiting: maxExposing, maxWait })
-  const eventFor = (request: FastifyRequest, event: AuditEvent['event'], name: string) =>
-    eventOf(request.caller, request, { event, outcome: 'success', object: name })
-
-  /** The current description of an entity, with suggested relations. */
-  async function answer(name: string) {
-    const all = await entities.all()
-    const entity = known(all, name)
-    const suggested = entity.source.kind === 'exposed' ? await suggestedRelations(entities, name) : []
-    return { tag: entityTag(entity), body: { ...entityBody(entity, all, addresses), suggested } }
-  }
-
   // Each handler checks which media types it takes.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
+  const routes = routesOf(app)
+  showRoutes(routes, parts)
+  putRoute(routes, parts)
+  changeRoute(routes, parts)
+  changeFieldsRoute(routes, parts)
+  dropRoute(routes, parts)
+}
 
+const eventFor = (request: FastifyRequest, event: AuditEvent['event'], name: string) =>
+  eventOf(request.caller, request, { event, outcome: 'success', object: name })
+
+function showRoutes(routes: Routes, parts: Parts): void {
+  const { addresses, entities } = parts
   routes.get('/', route('listEntities', toAdministrators), async request => {
     const query = request.query as Query
     singleParameters(query, ['page', 'size'])
     const all = await entities.all()
     const sorted = [...all.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
     // Entities outside the page are not described: each may have 1,900 fields.
-    const page = halPage('entities', sorted, readPage(query), list)
+    const page = halPage('entities', sorted, readPage(query), `${addresses.api}/admin/entities`)
     const bodies = page._embedded.entities?.map(entity => entityBody(entity, all, addresses)) ?? []
     return { ...page, _embedded: { entities: bodies } }
   })
 
   routes.get<Route>('/:name', route('showEntity', toAdministrators), async (request, reply) => {
     singleParameters(request.query as Query, [])
-    const { tag, body } = await answer(request.params.name)
+    const { tag, body } = await describedEntity(parts, request.params.name)
     return reply.header('etag', tag).send(body)
   })
+}
 
+function putRoute(routes: Routes, parts: Parts): void {
+  const { people, addresses, entities } = parts
+  const exposing = createFairQueue({ max: 1, maxWaiting: maxExposing, maxWait })
   routes.put<Route>(
     '/:name',
     route('putEntity', byAdministrators(jsonOf(bodyLimit))),
@@ -123,19 +124,21 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
           eventFor: event => eventFor(request, event, name),
         },
       )
-      const { tag, body } = await answer(name)
+      const { tag, body } = await describedEntity(parts, name)
       if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
       return reply.header('etag', tag).send({ ...body, ...(warnings.length > 0 && { warnings }) })
     },
   )
+}
 
+function changeRoute(routes: Routes, parts: Parts): void {
+  const { people, entities } = parts
   routes.patch<Route>(
     '/:name',
     route('changeEntity', byAdministrators(mergeBody)),
     async (request, reply) => {
       const { name } = request.params
-      const { preview } = singleParameters(request.query as Query, ['preview'])
-      const isPreview = preview !== undefined && parseBoolean('preview', preview)
+      const isPreview = readPreview(request)
       requireType(request, ['application/merge-patch+json', json])
       const given = wantedIn(await checked('changeEntity', exactBody(request, parseExact)), name)
       const wanted = await withKnownReaders(given, people)
@@ -145,10 +148,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       if (collations) {
         const entity = own(request, await entities.all(), name)
         const process = await collate(parts, request, entity, { ...wanted, collations })
-        if (process) {
-          reply.code(202).header('location', parts.imports.addressOf(process))
-          return reply.send(parts.imports.describe(process))
-        }
+        if (process) return parts.imports.send(reply, process)
       }
       let misfits: readonly Misfits[] = []
       let warnings: readonly Warning[] = []
@@ -167,20 +167,21 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
         const relies = reliedOn(after, before, all)
         return namingReaders(() => entities.declare(name, declared, entityTag(entity), event, relies))
       })
-      const { tag, body } = await answer(name)
+      const { tag, body } = await describedEntity(parts, name)
       const more = warnings.length > 0 ? { warnings } : {}
       if (isPreview) return reply.header('etag', tag).send({ misfits, ...more })
       return reply.header('etag', tag).send({ ...body, ...more })
     },
   )
+}
 
+function changeFieldsRoute(routes: Routes, { config, entities, imports }: Parts): void {
   routes.post<Route>(
     '/:name/fields',
     route('changeFields', byAdministrators(jsonOf(bodyLimit))),
     async (request, reply) => {
       const { name } = request.params
-      const { preview } = singleParameters(request.query as Query, ['preview'])
-      const isPreview = preview !== undefined && parseBoolean('preview', preview)
+      const isPreview = readPreview(request)
       requireType(request, [json])
       const change = (await checked('changeFields', exactBody(request, parseExact))) as Reshaping
       const all = await entities.all()
@@ -194,10 +195,10 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
         throw error
       }
       const work = { kind: 'reshape', name, change, preview: isPreview } as const
-      const process = await parts.imports.begin(
+      const process = await imports.begin(
         request,
         {
-          config: parts.config,
+          config,
           file: '',
           format: null,
           work,
@@ -206,11 +207,12 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
         null,
         { mode: 'fields', ...(isPreview && { preview: 'true' }) },
       )
-      reply.code(202).header('location', parts.imports.addressOf(process))
-      return reply.send(parts.imports.describe(process))
+      return imports.send(reply, process)
     },
   )
+}
 
+function dropRoute(routes: Routes, { entities }: Parts): void {
   routes.delete<Route>('/:name', route('dropEntity', byAdministrators('unused')), async (request, reply) => {
     const { name } = request.params
     singleParameters(request.query as Query, [])
@@ -221,19 +223,24 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     })
     return reply.code(204).send()
   })
+}
 
-  /** Repeats a change until no other one interferes. @throws Problem 412 if the client sent If-Match */
-  async function again(request: FastifyRequest, change: () => Promise<unknown>): Promise<void> {
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const done = await change()
-      // If the entity is missing, the next attempt reports that.
-      if (done !== 'changed' && done !== 'missing') return
-      if (request.headers['if-match'] !== undefined) throw stale('entity')
-    }
-    throw new Problem('busy', 'Other requests keep changing the entity. Try again.', {
-      headers: { 'retry-after': '1' },
-    })
+/** Repeats a change until no other one interferes. @throws Problem 412 if the client sent If-Match */
+async function again(request: FastifyRequest, change: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const done = await change()
+    // If the entity is missing, the next attempt reports that.
+    if (done !== 'changed' && done !== 'missing') return
+    if (request.headers['if-match'] !== undefined) throw stale('entity')
   }
+  throw new Problem('busy', 'Other requests keep changing the entity. Try again.', {
+    headers: { 'retry-after': '1' },
+  })
+}
+
+function readPreview(request: FastifyRequest): boolean {
+  const { preview } = singleParameters(request.query as Query, ['preview'])
+  return preview !== undefined && parseBoolean('preview', preview)
 }
 
 /** @throws Problem 422 at the first declaration that records don't fit, with all of them */
@@ -287,8 +294,6 @@ async function collate(
   )
   if (isSame) return undefined
   const work = { kind: 'collate', name, collations } as const
-  const event = detached(
-    eventOf(request.caller, request, { event: 'entity.change', outcome: 'success', object: name }),
-  )
+  const event = detached(eventFor(request, 'entity.change', name))
   return imports.begin(request, { config, file: '', format: null, work, event }, null, { mode: 'collate' })
 }

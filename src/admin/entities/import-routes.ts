@@ -80,7 +80,7 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
         input,
         parametersOf(request.query as Query, asked, input),
       )
-      return reply.code(202).header('location', imports.addressOf(process)).send(imports.describe(process))
+      return imports.send(reply, process)
     },
   )
 

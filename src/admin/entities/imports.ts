@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { Problem } from '../../http/problems.ts'
@@ -6,7 +6,7 @@ import { requireCaller } from '../../http/require-caller.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
 import { type Process, Rivalled, type Run, type StartProcess } from '../../model/processes.ts'
 import type { Processes } from '../../storage/processes.ts'
-import { processAddress, processBody } from '../processes/bodies.ts'
+import { processAddress, sendBegun } from '../processes/bodies.ts'
 import type { Input } from './import-input.ts'
 import type { Job } from './import-job.ts'
 import { runImport } from './import-process.ts'
@@ -29,9 +29,8 @@ export interface Imports {
     input: Input | null,
     parameters: Process['parameters'],
   ): Promise<Process>
-  addressOf(process: Process): string
-  /** Describes a process as its own address does. */
-  describe(process: Process): object
+  /** Answers that a process has begun. */
+  send(reply: FastifyReply, process: Process): unknown
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal
   close(): Promise<void>
@@ -56,7 +55,6 @@ const steps: Readonly<Record<string, readonly [from: number, to: number]>> = {
 export function createImports({ addresses, start, processes }: Parts): Imports {
   const held = createHeldFiles(processes)
   const stopping = new AbortController()
-  const addressOf = ({ id }: Pick<Process, 'id'>) => processAddress(addresses, id)
 
   async function requireFree(name: string): Promise<void> {
     const { rows } = await processes.find(
@@ -70,7 +68,7 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
   const underWay = (name: string, id: number) =>
     new Problem(
       'entity-conflict',
-      `An import of ${name} is under way: ${addressOf({ id })}. Wait for its end, or cancel it.`,
+      `An import of ${name} is under way: ${processAddress(addresses, id)}. Wait for its end, or cancel it.`,
       { members: { process: id } },
     )
 
@@ -121,8 +119,7 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
         throw error instanceof Rivalled ? underWay(name, error.rival) : error
       }
     },
-    addressOf,
-    describe: process => processBody(process, addresses),
+    send: (reply, process) => sendBegun(reply, process, addresses),
     stopping: stopping.signal,
     close: async () => {
       stopping.abort(new Overloaded('The service is stopping.'))

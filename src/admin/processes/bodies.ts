@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { FastifyReply } from 'fastify'
 import type { Addresses } from '../../http/addresses.ts'
 import type { Process, ProcessState } from '../../model/processes.ts'
 import type { Log } from '../../storage/processes.ts'
@@ -48,6 +49,13 @@ export function processBody(process: Process, addresses: Addresses) {
     },
   }
 }
+
+/** Answers that a process has begun: 202, with its address. */
+export const sendBegun = (reply: FastifyReply, process: Process, addresses: Addresses) =>
+  reply
+    .code(202)
+    .header('location', processAddress(addresses, process.id))
+    .send(processBody(process, addresses))
 
 /** The log as DSpace's interface expects it: a bitstream whose content is the text. */
 export function outputBody({ id }: Process, text: string, addresses: Addresses) {

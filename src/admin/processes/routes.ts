@@ -14,7 +14,15 @@ import { readUuid } from '../../lib/uuids.ts'
 import { isAdministrator } from '../../model/caller.ts'
 import { type Process, type ProcessKind, type ProcessState, processKinds } from '../../model/processes.ts'
 import { maxLines, type Processes, type ProcessSearch } from '../../storage/processes.ts'
-import { logText, outputBody, processAddress, processBody, statesOf, statusNames } from './bodies.ts'
+import {
+  logText,
+  outputBody,
+  processAddress,
+  processBody,
+  sendBegun,
+  statesOf,
+  statusNames,
+} from './bodies.ts'
 import { createListeners } from './events.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -175,11 +183,7 @@ function changeRoutes(routes: Routes, { addresses, processes, resume }: Parts, r
     const begin = resume[kind]
     if (!begin)
       throw new Problem('process-state', `A process of the kind ${kind} can’t be resumed. Begin it again.`)
-    const next = await begin(process, request)
-    return reply
-      .code(202)
-      .header('location', processAddress(addresses, next.id))
-      .send(processBody(next, addresses))
+    return sendBegun(reply, await begin(process, request), addresses)
   })
   routes.delete<Route>(one, route('deleteProcess', byOwners), async (request, reply) => {
     const { id } = await readable(request)

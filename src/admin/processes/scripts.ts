@@ -11,7 +11,7 @@ import type { ApiPart, ScopeMethod } from '../../model/access-tokens.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import { type Caller, mayUsePart } from '../../model/caller.ts'
 import type { Process, ProcessKind, StartProcess } from '../../model/processes.ts'
-import { processAddress, processBody } from './bodies.ts'
+import { sendBegun } from './bodies.ts'
 import type { Resume } from './routes.ts'
 import type { Work } from './verify-and-back-up.ts'
 
@@ -132,10 +132,7 @@ export function scriptRoutes(
       async (request, reply) => {
         const script = find(request.params.name)
         const process = await begin(script, await readParameters(request, script), request)
-        return reply
-          .code(202)
-          .header('location', processAddress(addresses, process.id))
-          .send(processBody(process, addresses))
+        return sendBegun(reply, process, addresses)
       },
     )
   })

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
 import { type Body, changes } from '../../http/access.ts'
@@ -20,7 +20,7 @@ import { mayUsePart } from '../../model/caller.ts'
 import type { Process, Run, StartProcess } from '../../model/processes.ts'
 import type { Readers } from '../../model/readers.ts'
 import type { People } from '../../storage/people.ts'
-import { processAddress, processBody } from '../processes/bodies.ts'
+import { sendBegun } from '../processes/bodies.ts'
 import { percent } from '../processes/processes.ts'
 import type { Resume } from '../processes/routes.ts'
 import { admitUpload } from './admit.ts'
@@ -46,22 +46,52 @@ type Given = Partial<Record<(typeof names)[number], string>>
 const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 'application/octet-stream']
 const archiveBody: Body = { types: mediaTypes, limit: 'CARREL_UPLOAD_SIZE', optional: true }
 
-/**
- * `POST /api/admin/ingest`: takes a zip, tar or tar.gz of a folder for `carrel ingest`, as a finished upload
- * or as the body. A process ingests it.
- */
-export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
-  const { people, addresses, lookAgain, config, place, start } = parts
-  const { uploads: limits } = config
-  const uploads = createUploads(place)
+/** Ingests of uploads. */
+class Ingests {
+  readonly #parts: Parts
 
-  async function begin(
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Begins an ingest as a request asks for it. */
+  async beginAsked(request: FastifyRequest, reply: FastifyReply): Promise<Process> {
+    const { lookAgain, people, place } = this.#parts
+    const eperson = requireCaller(request.caller).session.eperson.uuid
+    const { upload, ...given } = singleParameters(request.query as Query, names)
+    // Parameters are checked before anything is kept.
+    readersOf(given, new Set((await people.listGroups()).map(({ name }) => name)))
+    flag('addOnly', given.addOnly)
+    flag('dryRun', given.dryRun)
+    const hasBody =
+      Number(request.headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in request.headers
+    if (upload !== undefined && hasBody)
+      throw new Problem('bad-request', 'Give an upload or send a body, not both.')
+    if (given.name?.trim() === '')
+      throw badParameter(
+        'name',
+        given.name,
+        'The parameter name is empty; it takes what the source is called.',
+      )
+    const sent = upload === undefined ? '' : await this.requireUpload(upload, eperson)
+    const id = upload ?? (await this.#keepBody(request, eperson))
+    try {
+      await lookAgain.thoughExpired(request, reply)
+      return await this.begin(request, id, sent, given)
+    } catch (error) {
+      if (upload === undefined) await place.remove(id)
+      throw error
+    }
+  }
+
+  async begin(
     request: FastifyRequest,
     upload: string,
     sent: string,
     given: Given,
     resumes?: number,
   ): Promise<Process> {
+    const { config, people, start } = this.#parts
     const eperson = requireCaller(request.caller).session.eperson.uuid
     const groups = new Set((await people.listGroups()).map(({ name }) => name))
     const job = {
@@ -81,18 +111,19 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
         parameters: { ...given, upload, ...(resumes === undefined ? {} : { resumes: String(resumes) }) },
         event: eventOf(request.caller, request, { event, outcome: 'success' }),
       },
-      run => ingest(run, upload, eperson, job),
+      run => this.#ingest(run, upload, eperson, job),
     )
   }
 
   /** Ingests an upload. The upload stays until everything is ingested, so that this can be repeated. */
-  async function ingest(
+  async #ingest(
     { signal, log, progress }: Run,
     id: string,
     eperson: string,
     job: Omit<IngestJob, 'path' | 'unpacked'>,
   ): Promise<Report> {
-    const upload = await uploads.take(id, eperson)
+    const { place } = this.#parts
+    const upload = await createUploads(place).take(id, eperson)
     if (!upload) throw new ImportError('the upload is not there any more, or something else is made of it')
     let isUsed = false
     let unpacked: string | undefined
@@ -116,7 +147,9 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     }
   }
 
-  async function requireUpload(id: string, eperson: string): Promise<string> {
+  /** @returns the name of the upload, which must be whole */
+  async requireUpload(id: string, eperson: string): Promise<string> {
+    const { place } = this.#parts
     const found = await place.find(id)
     if (found?.eperson !== eperson) throw new Problem('not-found', place.absent)
     if (found.offset !== found.size)
@@ -125,7 +158,9 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
   }
 
   /** Keeps the body as an upload. */
-  async function keepBody(request: FastifyRequest, eperson: string): Promise<string> {
+  async #keepBody(request: FastifyRequest, eperson: string): Promise<string> {
+    const { place, config } = this.#parts
+    const { uploads: limits } = config
     const length = String(request.headers['content-length'] ?? '')
     if (!/^[1-9]\d{0,14}$/.test(length))
       throw new Problem(
@@ -149,7 +184,15 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       throw error
     }
   }
+}
 
+/**
+ * `POST /api/admin/ingest`: takes a zip, tar or tar.gz of a folder for `carrel ingest`, as a finished upload
+ * or as the body. A process ingests it.
+ */
+export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
+  const { addresses } = parts
+  const ingests = new Ingests(parts)
   void app.register(async scope => {
     scope.addContentTypeParser(mediaTypes, (_request, _payload, done) => done(null))
     scope.addHook('onResponse', endSlowBody)
@@ -157,38 +200,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     routesOf(scope).post(
       '/admin/ingest',
       { ...route('ingest', changes('administrator', 'administration', archiveBody)), preParsing },
-      async (request, reply) => {
-        const eperson = requireCaller(request.caller).session.eperson.uuid
-        const { upload, ...given } = singleParameters(request.query as Query, names)
-        // Parameters are checked before anything is kept.
-        readersOf(given, new Set((await people.listGroups()).map(({ name }) => name)))
-        flag('addOnly', given.addOnly)
-        flag('dryRun', given.dryRun)
-        const hasBody =
-          Number(request.headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in request.headers
-        if (upload !== undefined && hasBody)
-          throw new Problem('bad-request', 'Give an upload or send a body, not both.')
-        if (given.name?.trim() === '')
-          throw badParameter(
-            'name',
-            given.name,
-            'The parameter name is empty; it takes what the source is called.',
-          )
-        const sent = upload === undefined ? '' : await requireUpload(upload, eperson)
-        const id = upload ?? (await keepBody(request, eperson))
-        let process: Process
-        try {
-          await lookAgain.thoughExpired(request, reply)
-          process = await begin(request, id, sent, given)
-        } catch (error) {
-          if (upload === undefined) await place.remove(id)
-          throw error
-        }
-        return reply
-          .code(202)
-          .header('location', processAddress(addresses, process.id))
-          .send(processBody(process, addresses))
-      },
+      async (request, reply) => sendBegun(reply, await ingests.beginAsked(request, reply), addresses),
     )
   })
 
@@ -204,8 +216,8 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
           'An ingest needs an access token for POST in the part administration of the API, too.',
         )
       const { uuid } = requireAdministrator(request.caller).session.eperson
-      const sent = await requireUpload(upload, uuid)
-      return begin(request, upload, sent, given, process.id)
+      const sent = await ingests.requireUpload(upload, uuid)
+      return ingests.begin(request, upload, sent, given, process.id)
     },
   }
 }

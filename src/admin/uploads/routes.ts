@@ -45,16 +45,6 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
     lookAgain: () => lookAgain.thoughExpired(request, reply),
   })
 
-  function answer(request: FastifyRequest, reply: FastifyReply, status: number, headers: object = {}) {
-    // Closing the connection ends the rest of a body that isn't read any more.
-    if (!request.raw.complete && request.headers['content-type'] === offsetStream)
-      reply.header('connection', 'close')
-    return reply
-      .code(status)
-      .headers({ ...headers })
-      .send()
-  }
-
   void app.register(async scope => {
     scope.addContentTypeParser(offsetStream, (_request, _payload, done) => done(null))
     scope.addHook('onRequest', async (_request, reply) => {
@@ -116,6 +106,16 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
       },
     )
   })
+}
+
+function answer(request: FastifyRequest, reply: FastifyReply, status: number, headers: object = {}) {
+  // Closing the connection ends the rest of a body that isn't read any more.
+  if (!request.raw.complete && request.headers['content-type'] === offsetStream)
+    reply.header('connection', 'close')
+  return reply
+    .code(status)
+    .headers({ ...headers })
+    .send()
 }
 
 const pieceBody = { types: [offsetStream], limit: 'CARREL_UPLOAD_SIZE', optional: false } as const

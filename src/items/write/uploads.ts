@@ -35,8 +35,7 @@ interface Parts extends EditingParts, ReceiverParts {
  */
 export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void {
   const routes = routesOf(app)
-  const { addresses, limits, repository, lookAgain } = parts
-  const core = `${addresses.api}/core`
+  const { repository } = parts
   const receive = createReceiver(parts)
   // The form is read from the stream as it arrives.
   app.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body))
@@ -52,7 +51,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
     },
     async (request, reply) => {
       const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
-      const bitstream = await receive(request, 0, file => add(request, reply, uuid, file))
+      const bitstream = await receive(request, 0, file => add(parts, request, reply, uuid, file))
       return reply.code(201).header('location', bitstream._links.self.href).send(bitstream)
     },
   )
@@ -67,62 +66,71 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
       const given = single(request.query as Query, 'replaceName')
       const takesName = given !== undefined && parseBoolean('replaceName', given)
       refuseOther(request, before)
-      return receive(request, before.size, file => replace(request, reply, before, file, takesName))
+      return receive(request, before.size, file => replace(parts, request, reply, before, file, takesName))
     },
   )
+}
 
-  async function add(request: FastifyRequest, reply: FastifyReply, bundle: Bundle['uuid'], file: Received) {
-    const { name: given = file.name, description } = readProperties(file.properties)
-    if (given === undefined)
-      throw new Problem('change-refused', 'The file has no name; give it one in properties.')
-    const name = named(reply, given)
-    // The right may have been taken away during a long upload.
-    await lookAgain.thoughExpired(request, reply)
-    await writableBundle(repository, request.caller, bundle)
-    const uuid = randomUUID()
-    const { sha256, size } = file
-    const mimeType = typeOf(file.mediaType, name)
-    const event = eventOf(request.caller, request, { event: 'bitstream.add', outcome: 'success' })
-    const content = { mimeType, sha256, size, quota: limits.quota }
-    const outcome = await repository.change(
-      { kind: 'add-bitstream', bundle, uuid, name, description, ...content },
-      event,
-    )
-    refuseOutcome(outcome, 'file')
-    return shown(uuid)
-  }
+async function add(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  bundle: Bundle['uuid'],
+  file: Received,
+) {
+  const { limits, repository, lookAgain } = parts
+  const { name: given = file.name, description } = readProperties(file.properties)
+  if (given === undefined)
+    throw new Problem('change-refused', 'The file has no name; give it one in properties.')
+  const name = named(reply, given)
+  // The right may have been taken away during a long upload.
+  await lookAgain.thoughExpired(request, reply)
+  await writableBundle(repository, request.caller, bundle)
+  const uuid = randomUUID()
+  const { sha256, size } = file
+  const mimeType = typeOf(file.mediaType, name)
+  const event = eventOf(request.caller, request, { event: 'bitstream.add', outcome: 'success' })
+  const content = { mimeType, sha256, size, quota: limits.quota }
+  const outcome = await repository.change(
+    { kind: 'add-bitstream', bundle, uuid, name, description, ...content },
+    event,
+  )
+  refuseOutcome(outcome, 'file')
+  return shown(parts, uuid)
+}
 
-  /** The file keeps its UUID, its place, its policies and its description, so that links to it still work. */
-  async function replace(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    before: Bitstream,
-    file: Received,
-    takesName: boolean,
-  ) {
-    if (takesName && file.name === undefined)
-      throw new Problem('change-refused', 'The file has no name, and replaceName is true.')
-    const name = takesName && file.name !== undefined ? named(reply, file.name) : before.name
-    await lookAgain.thoughExpired(request, reply)
-    const { uuid } = await writableBitstream(repository, request.caller, before.uuid)
-    const { sha256, size } = file
-    const mimeType = typeOf(file.mediaType, file.name ?? name)
-    const event = eventOf(request.caller, request, { event: 'bitstream.change', outcome: 'success' })
-    const seen = request.headers['if-match'] === undefined ? null : before.sha256
-    const content = { mimeType, sha256, size, quota: limits.quota }
-    const outcome = await repository.change(
-      { kind: 'replace-content', bitstream: uuid, seen, name, ...content },
-      event,
-    )
-    refuseOutcome(outcome, 'file')
-    return withReplaced(await shown(uuid), before)
-  }
+/** The file keeps its UUID, its place, its policies and its description, so that links to it still work. */
+async function replace(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  before: Bitstream,
+  file: Received,
+  takesName: boolean,
+) {
+  const { limits, repository, lookAgain } = parts
+  if (takesName && file.name === undefined)
+    throw new Problem('change-refused', 'The file has no name, and replaceName is true.')
+  const name = takesName && file.name !== undefined ? named(reply, file.name) : before.name
+  await lookAgain.thoughExpired(request, reply)
+  const { uuid } = await writableBitstream(repository, request.caller, before.uuid)
+  const { sha256, size } = file
+  const mimeType = typeOf(file.mediaType, file.name ?? name)
+  const event = eventOf(request.caller, request, { event: 'bitstream.change', outcome: 'success' })
+  const seen = request.headers['if-match'] === undefined ? null : before.sha256
+  const content = { mimeType, sha256, size, quota: limits.quota }
+  const outcome = await repository.change(
+    { kind: 'replace-content', bitstream: uuid, seen, name, ...content },
+    event,
+  )
+  refuseOutcome(outcome, 'file')
+  return withReplaced(await shown(parts, uuid), before)
+}
 
-  async function shown(uuid: string) {
-    const bitstream = await repository.bitstream(uuid)
-    if (!bitstream) throw new Problem('not-found', 'The file was deleted meanwhile.')
-    return bitstreamBody(bitstream, core)
-  }
+async function shown({ addresses, repository }: Parts, uuid: string) {
+  const bitstream = await repository.bitstream(uuid)
+  if (!bitstream) throw new Problem('not-found', 'The file was deleted meanwhile.')
+  return bitstreamBody(bitstream, `${addresses.api}/core`)
 }
 
 /**
