@@ -9,9 +9,17 @@ import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Storage } from '../storage/storage.ts'
 import { adminRoutes } from './entities/routes.ts'
-import { createOperator } from './operation/operator.ts'
+import { accessRoutes } from './operation/access-routes.ts'
+import { identityRoutes } from './operation/identity-routes.ts'
+import { questionRoutes } from './operation/question-routes.ts'
+import { createQuestions } from './operation/questions.ts'
+import { operatorScripts } from './operation/scripts.ts'
+import { specialGroupRoutes } from './operation/special-groups.ts'
+import { stateRoutes, upkeepRoutes } from './operation/upkeep-routes.ts'
+import { knownScripts } from './processes/known-scripts.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
+import type { Script } from './processes/scripts.ts'
 import { scriptRoutes } from './processes/scripts.ts'
 import { ingestRoutes } from './uploads/ingest-route.ts'
 import { openUploads } from './uploads/open-uploads.ts'
@@ -62,6 +70,42 @@ export async function createAdministration(
         const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }
         processRoutes(hal, { addresses, lookAgain, processes, resume: resumable })
       }
+    },
+  }
+}
+
+type OperatorParts = Omit<Parts, 'lookAgain' | 'measures'>
+
+/** Operation by administrators over HTTP, as an operator does it by command (docs/decisions/0049). */
+interface Operator {
+  /** All processes that begin by their name. */
+  readonly scripts: readonly Script[]
+  /** Registers the routes below `{api}/admin`. */
+  register(app: FastifyInstance): Promise<void>
+}
+
+function createOperator({ storage, ...more }: OperatorParts): Operator {
+  const { config } = more
+  const questions = createQuestions(config)
+  const parts = { ...storage, ...more, questions }
+  return {
+    scripts: [...knownScripts({ config, storage }), ...operatorScripts(parts)].toSorted((one, other) =>
+      one.name < other.name ? -1 : 1,
+    ),
+    register: async app => {
+      // Clients that wait for an answer would keep the service from closing.
+      app.addHook('preClose', async () => questions.close())
+      await app.register(
+        async scope => {
+          questionRoutes(scope, parts)
+          stateRoutes(scope, parts)
+          accessRoutes(scope, parts)
+          identityRoutes(scope, parts)
+          specialGroupRoutes(scope, parts)
+          upkeepRoutes(scope, parts)
+        },
+        { prefix: '/admin' },
+      )
     },
   }
 }

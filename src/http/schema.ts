@@ -141,3 +141,13 @@ export const paging = {
     'Elements on a page. More than the maximum is the maximum.',
   ),
 } as const
+
+/** Records that a constraint, once declared, would not allow. */
+export const Misfit = closed({
+  field: text,
+  constraint: oneOf('required', 'oneOf', 'unique', 'references'),
+  count,
+  examples: Type.Array(text, {
+    description: 'Keys of the first records, or values that are in no list or there twice.',
+  }),
+})

@@ -1,4 +1,4 @@
-import { Misfit } from '../http/misfit.ts'
+import { Misfit } from '../http/schema.ts'
 import { type ProblemCode, problems } from '../http/problems.ts'
 import { closed, count, named, oneOf, Type, text, uri } from '../http/schema.ts'
 import { headersOfProblems } from './rules.ts'

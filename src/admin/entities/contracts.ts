@@ -1,5 +1,4 @@
 import type { Contracts } from '../../http/contract.ts'
-import { Misfit } from '../../http/misfit.ts'
 import type { ProblemCode } from '../../http/problems.ts'
 import {
   answer,
@@ -8,6 +7,7 @@ import {
   Json,
   json,
   Link,
+  Misfit,
   named,
   nothing,
   oneOf,

@@ -31,6 +31,12 @@ import {
 const tag = 'Operation'
 
 export const contracts = {
+  showMetrics: {
+    summary: 'Metrics for Prometheus',
+    tag: 'Start',
+    answers: { 200: answer('In the text format.', { 'text/plain': text }) },
+    problems: ['authentication-required', 'store-unavailable', 'busy'],
+  },
   runDoctor: {
     summary: 'The findings of carrel doctor',
     tag,
