@@ -1,4 +1,4 @@
-import { Root } from '../dspace/root-contracts.ts'
+import { Root } from '../dspace/system-contracts.ts'
 import type { Contracts } from '../http/contract.ts'
 import { answer, nothing, parameter, Type, text } from '../http/schema.ts'
 

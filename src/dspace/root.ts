@@ -6,7 +6,7 @@ import type { Csrf } from '../http/csrf.ts'
 import { findLinks } from '../items/find.ts'
 import { emptyAnswerLinks } from './empty-answers.ts'
 
-const route = contractsIn(() => import('./root-contracts.ts'))
+const route = contractsIn(() => import('./system-contracts.ts'))
 
 /**
  * Registers the addresses where a client begins: the HAL root, the links of authentication, and the CSRF pair

@@ -8,6 +8,7 @@ import {
   embeds,
   flag,
   json,
+  Link,
   links,
   named,
   nothing,
@@ -16,6 +17,7 @@ import {
   pageOf,
   paging,
   parameter,
+  TemplatedLink,
   Type,
   text,
   time,
@@ -86,7 +88,40 @@ const Health = named('Health', {
   }),
 })
 
+export const Root = named('Root', {
+  type: always('root'),
+  _links: Type.Intersect([
+    Type.Object({ self: Link, authn: Link, query: Link, items: Link, csrf: Link }),
+    Type.Record(Type.String(), Type.Union([Link, TemplatedLink])),
+  ]),
+})
+
 export const contracts = {
+  showRoot: {
+    summary: 'Links to everything',
+    tag: 'Start',
+    answers: { 200: answer('The links.', json(Root)) },
+  },
+  showAuthn: {
+    summary: 'Links of authentication',
+    tag: 'Authentication',
+    answers: {
+      200: answer(
+        'The links.',
+        json(
+          closed({
+            type: always('authn'),
+            _links: links('login', 'logout', 'status', 'shortlivedtokens', 'sessions', 'tokens', 'self'),
+          }),
+        ),
+      ),
+    },
+  },
+  issueCsrf: {
+    summary: 'A new CSRF pair',
+    tag: 'Start',
+    answers: { 204: { description: 'The pair is in the headers.' } },
+  },
   listAlerts: {
     summary: 'The alert, active or not',
     tag,

@@ -8,11 +8,10 @@ import { hideAccessTokens } from '../model/access-tokens.ts'
 import type { Caller } from '../model/caller.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { mayBeSlow } from './body-pieces.ts'
-import { responseOn } from './connection.ts'
+import { newRequestId, requestIdHeader, responseOn } from './connection.ts'
 import { tooManyConnections } from './connections.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
-import { newRequestId, requestIdHeader } from './request-id.ts'
 import { lacksFactor } from './require-caller.ts'
 
 interface Parts {

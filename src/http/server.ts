@@ -16,14 +16,13 @@ import { smallBody, takenBody } from './access.ts'
 import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
-import { endIdle } from './connection.ts'
+import { endIdle, requestIdHeader, requestIdOf } from './connection.ts'
 import { boundConnections, type Connections } from './connections.ts'
 import type { Csrf } from './csrf.ts'
 import { createLog, logOf } from './log.ts'
 import { refuseUnrouted } from './method-not-allowed.ts'
 import { parseQuery } from './parameters.ts'
 import { Problem } from './problems.ts'
-import { requestIdHeader, requestIdOf } from './request-id.ts'
 
 /**
  * Maximum sizes in bytes of a request's body (L7) and of all its headers: an over-long token still gets its
