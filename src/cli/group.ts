@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type Config, specialGroupNames } from '../config/config.ts'
 import { administratorGroup } from '../model/accounts.ts'
-import { placesOf } from '../people/group-use.ts'
+import { placesOf } from '../people/change-groups.ts'
 import { maxLevels } from '../storage/people.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'

@@ -10,6 +10,7 @@ import { Problem } from '../http/problems.ts'
 import { requireCaller } from '../http/require-caller.ts'
 import { groupBody } from '../http/resources/people.ts'
 import { uuidsOf } from '../http/uri-list.ts'
+import { quantity } from '../lib/quantities.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { administratorGroup, type GroupDetails } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
@@ -21,7 +22,6 @@ import {
   type OneRefused,
   type People,
 } from '../storage/people.ts'
-import { placesOf } from './group-use.ts'
 import { type Fields, metadataChange, metadataOf, textUpTo, type Values } from './single-metadata.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -181,6 +181,19 @@ function partRefused({
     case 'last-administrator':
       return lastAdministrator()
   }
+}
+
+/** Describes where a group is in use, with the first few entities by name. */
+export function placesOf({ entities, items, bitstreams }: GroupUse): string {
+  const shown = entities.slice(0, 5)
+  const more = entities.length - shown.length
+  const count = (number: number, what: string) => (number === 0 ? [] : [quantity(number, what)])
+  return [
+    ...shown.map(entity => `the entity ${entity}`),
+    ...(more > 0 ? [`${more} more`] : []),
+    ...count(items, 'item'),
+    ...count(bitstreams, 'file'),
+  ].join(', ')
 }
 
 const inUse = (use: GroupUse, how: string) =>
