@@ -13,7 +13,7 @@ import { nameOrNull } from '../../lib/file-name.ts'
 import { type Caller, isAdministrator } from '../../model/caller.ts'
 import { admitUpload } from './admit.ts'
 import type { Found, Info, UploadPlace } from './place.ts'
-import { answered, createTus, offsetStream, requireVersion, type TusRequest } from './tus.ts'
+import { answered, Tus, offsetStream, requireVersion, type TusRequest } from './tus.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const to = 'upload files'
@@ -36,7 +36,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
   const all = `${addresses.api}/uploads`
   const addressOf = (id: string) => `${all}/${id}`
 
-  const tus = createTus({ place, maxSize: limits.size, lifetime: limits.lifetime, addressOf })
+  const tus = new Tus({ place, maxSize: limits.size, lifetime: limits.lifetime, addressOf })
 
   const asked = (request: FastifyRequest, reply: FastifyReply): TusRequest => ({
     eperson: mayUpload(request.caller),

@@ -25,15 +25,6 @@ export interface TusRequest {
 
 type Answered = Readonly<Record<string, string>>
 
-/** The requests of the protocol. Each method returns the headers of the response, or throws a Problem. */
-interface Tus {
-  describe(): Answered
-  begin(request: TusRequest, admit: (id: string, info: Info) => Promise<void>): Promise<Answered>
-  show(request: TusRequest, id: string): Promise<Answered>
-  append(request: TusRequest, id: string): Promise<Answered>
-  remove(request: TusRequest, id: string): Promise<void>
-}
-
 interface Parts {
   readonly place: UploadPlace
   /** Maximum size of an upload in bytes. */
@@ -46,30 +37,103 @@ interface Parts {
 /** Maximum length of Upload-Metadata in characters: it is kept as it is. */
 const maxMetadata = 4_096
 
-export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
-  const absent = () => new Problem('not-found', place.absent)
+/** The requests of the protocol. Each method returns the headers of the response, or throws a Problem. */
+export class Tus {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  describe(): Answered {
+    return {
+      'tus-version': version,
+      'tus-extension': 'creation,creation-with-upload,termination,expiration',
+      'tus-max-size': String(this.#parts.maxSize),
+    }
+  }
+
+  async begin(request: TusRequest, admit: (id: string, info: Info) => Promise<void>): Promise<Answered> {
+    const { maxSize, addressOf, place } = this.#parts
+    const { headers, eperson } = request
+    if (headers['upload-concat'] !== undefined || headers['upload-defer-length'] !== undefined)
+      throw new Problem(
+        'bad-request',
+        'Uploads need their Upload-Length from the start, and can’t be put together.',
+      )
+    const size = numberIn(headers, 'upload-length')
+    if (size > maxSize) throw tooLarge()
+    const metadata = metadataIn(headers)
+    const id = newUploadId()
+    const begun = new Date()
+    await admit(id, { eperson, size, metadata, begun: begun.toISOString() })
+    const made = { location: addressOf(id) }
+    if (headers['content-type'] !== offsetStream)
+      return { ...made, ...this.#expiry(0, size, begun.getTime()) }
+    // No other request knows it yet, so there is no lock.
+    const never = new AbortController().signal
+    const offset = await this.#add(request, { id, size, offset: 0 }, never, () => place.remove(id))
+    return { ...made, 'upload-offset': String(offset), ...this.#expiry(offset, size, begun.getTime()) }
+  }
+
+  show(request: TusRequest, id: string): Promise<Answered> {
+    return this.#locked(request, id, async ({ offset, size, metadata }) => ({
+      'cache-control': 'no-store',
+      'upload-offset': String(offset),
+      'upload-length': String(size),
+      'upload-metadata': printMetadata(metadata),
+    }))
+  }
+
+  append(request: TusRequest, id: string): Promise<Answered> {
+    return this.#locked(request, id, async (found, lock, stop) => {
+      const { size, changed } = found
+      if (numberIn(request.headers, 'upload-offset') !== found.offset)
+        throw new Problem('upload-offset', 'Upload-Offset is not where this upload ends.')
+      const offset = await this.#add(request, found, stop, async added => {
+        // A request that has taken the upload meanwhile goes on after these bytes.
+        if (await lock.isOurs()) await added.undo()
+      })
+      return { 'upload-offset': String(offset), ...this.#expiry(offset, size, changed.getTime()) }
+    })
+  }
+
+  remove(request: TusRequest, id: string): Promise<void> {
+    return this.#locked(request, id, async () => {
+      const done = await discardUpload(this.#parts.place, id)
+      if (done === 'gone') throw this.#absent()
+      if (done === 'held')
+        throw new Problem('upload-in-use', 'Something is being made of this upload.', {
+          headers: { 'retry-after': '5' },
+        })
+    })
+  }
+
+  #absent(): Problem {
+    return new Problem('not-found', this.#parts.place.absent)
+  }
 
   /** Finds an upload of the caller's. Other epersons don't learn that it exists. */
-  async function own(id: string, eperson: string): Promise<Found> {
-    const found = await place.find(id)
-    if (found?.eperson !== eperson) throw absent()
+  async #own(id: string, eperson: string): Promise<Found> {
+    const found = await this.#parts.place.find(id)
+    if (found?.eperson !== eperson) throw this.#absent()
     return found
   }
 
   /** Works on an upload alone. An earlier request that still adds to it is ended. */
-  async function locked<T>(
+  async #locked<T>(
     { eperson }: TusRequest,
     id: string,
     work: (found: Found, lock: Hold, stop: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    if (!isUploadId(id)) throw absent()
-    await own(id, eperson)
+    if (!isUploadId(id)) throw this.#absent()
+    await this.#own(id, eperson)
     const stop = new AbortController()
-    const lock = await lockUpload(place, id, () => stop.abort())
+    const lock = await lockUpload(this.#parts.place, id, () => stop.abort())
     try {
-      const found = await own(id, eperson)
+      const found = await this.#own(id, eperson)
       // The lifetime is counted from the last byte.
-      if (Date.now() > found.changed.getTime() + lifetime) throw absent()
+      if (Date.now() > found.changed.getTime() + this.#parts.lifetime) throw this.#absent()
       return await work(found, lock, stop.signal)
     } finally {
       await lock.release()
@@ -77,7 +141,7 @@ export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
   }
 
   /** Adds the body. @param undo takes the bytes back when they must not be kept @returns the new offset */
-  async function add(
+  async #add(
     { body, eperson, headers, lookAgain }: TusRequest,
     { id, size, offset }: Pick<Found, 'id' | 'size' | 'offset'>,
     signal: AbortSignal,
@@ -85,7 +149,7 @@ export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
   ): Promise<number> {
     const most = size - offset
     if (Number(headers['content-length'] ?? 0) > most) throw tooLarge()
-    const added = await receive(body, { place, eperson, id, offset, most, signal })
+    const added = await receive(body, { place: this.#parts.place, eperson, id, offset, most, signal })
     try {
       await lookAgain()
     } catch (error) {
@@ -96,66 +160,9 @@ export function createTus({ place, maxSize, lifetime, addressOf }: Parts): Tus {
     return added.end
   }
 
-  const expiry = (offset: number, size: number, changed: number): Answered =>
-    offset < size ? { 'upload-expires': new Date(changed + lifetime).toUTCString() } : {}
-
-  return {
-    describe: () => ({
-      'tus-version': version,
-      'tus-extension': 'creation,creation-with-upload,termination,expiration',
-      'tus-max-size': String(maxSize),
-    }),
-
-    begin: async (request, admit) => {
-      const { headers, eperson } = request
-      if (headers['upload-concat'] !== undefined || headers['upload-defer-length'] !== undefined)
-        throw new Problem(
-          'bad-request',
-          'Uploads need their Upload-Length from the start, and can’t be put together.',
-        )
-      const size = numberIn(headers, 'upload-length')
-      if (size > maxSize) throw tooLarge()
-      const metadata = metadataIn(headers)
-      const id = newUploadId()
-      const begun = new Date()
-      await admit(id, { eperson, size, metadata, begun: begun.toISOString() })
-      const made = { location: addressOf(id) }
-      if (headers['content-type'] !== offsetStream) return { ...made, ...expiry(0, size, begun.getTime()) }
-      // No other request knows it yet, so there is no lock.
-      const never = new AbortController().signal
-      const offset = await add(request, { id, size, offset: 0 }, never, () => place.remove(id))
-      return { ...made, 'upload-offset': String(offset), ...expiry(offset, size, begun.getTime()) }
-    },
-
-    show: (request, id) =>
-      locked(request, id, async ({ offset, size, metadata }) => ({
-        'cache-control': 'no-store',
-        'upload-offset': String(offset),
-        'upload-length': String(size),
-        'upload-metadata': printMetadata(metadata),
-      })),
-
-    append: (request, id) =>
-      locked(request, id, async (found, lock, stop) => {
-        const { size, changed } = found
-        if (numberIn(request.headers, 'upload-offset') !== found.offset)
-          throw new Problem('upload-offset', 'Upload-Offset is not where this upload ends.')
-        const offset = await add(request, found, stop, async added => {
-          // A request that has taken the upload meanwhile goes on after these bytes.
-          if (await lock.isOurs()) await added.undo()
-        })
-        return { 'upload-offset': String(offset), ...expiry(offset, size, changed.getTime()) }
-      }),
-
-    remove: (request, id) =>
-      locked(request, id, async () => {
-        const done = await discardUpload(place, id)
-        if (done === 'gone') throw absent()
-        if (done === 'held')
-          throw new Problem('upload-in-use', 'Something is being made of this upload.', {
-            headers: { 'retry-after': '5' },
-          })
-      }),
+  #expiry(offset: number, size: number, changed: number): Answered {
+    if (offset >= size) return {}
+    return { 'upload-expires': new Date(changed + this.#parts.lifetime).toUTCString() }
   }
 }
 
