@@ -7,8 +7,10 @@ import { useWork } from './load.ts'
 
 interface Parts {
   readonly title: string
-  /** Explains the consequences, or contains fields for values that the action needs. */
-  readonly children: ComponentChildren
+  /** Explains the consequences. */
+  readonly help?: string
+  /** Explains more, or contains fields for values that the action needs. */
+  readonly children?: ComponentChildren
   /** The label of the button that acts. It names the action, unlike “OK”. */
   readonly act: string
   /** `primary` for an action that takes nothing away. */
@@ -23,7 +25,7 @@ interface Parts {
 
 /** Asks for confirmation before an action that can't be undone. */
 export function Confirm(parts: Parts): JSX.Element {
-  const { title, children, act, tone = 'danger', typed, work, onClose } = parts
+  const { title, help, children, act, tone = 'danger', typed, work, onClose } = parts
   const [word, setWord] = useState('')
   const doing = useWork(async () => {
     if ((await work()) !== false) onClose(true)
@@ -39,7 +41,10 @@ export function Confirm(parts: Parts): JSX.Element {
       isOff={isReady ? undefined : true}
       onClose={() => onClose(false)}
     >
-      <div class="stack">{children}</div>
+      <div class="stack">
+        {help !== undefined && <p>{help}</p>}
+        {children}
+      </div>
       {typed && (
         <Field label={typed.label}>
           <Input autoComplete="off" spellcheck={false} value={word} onText={setWord} />

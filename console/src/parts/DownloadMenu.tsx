@@ -67,15 +67,14 @@ function useDownload(name: string) {
   return { running, start }
 }
 
-/** A menu that downloads all records of a query as a file. */
-export function DownloadMenu({
-  name,
-  choices,
-}: {
+interface Parts {
   /** The name of the file without its extension. */
   readonly name: string
   readonly choices: readonly Choice[]
-}): JSX.Element {
+}
+
+/** A menu that downloads all records of a query as a file. */
+export function DownloadMenu({ name, choices }: Parts): JSX.Element {
   const { running, start } = useDownload(name)
   return (
     <>

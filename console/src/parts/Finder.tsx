@@ -40,7 +40,9 @@ export function Finder<Row>(parts: Parts<Row>): JSX.Element {
     <Field label={label} class="finder">
       <Combobox<Row>
         {...rows}
-        {...{ text, find, listLabel: label }}
+        text={text}
+        find={find}
+        listLabel={label}
         first={-1}
         on={`${path} ${JSON.stringify(parameters)} ${chosen}`}
         onText={setText}

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { service } from '../api.ts'
-import { query, setQuery } from '../router.ts'
+import { query } from '../router.ts'
 import { who } from '../session.ts'
 import { useLoad } from './load.ts'
-import { Pager } from './Pager.tsx'
+import { AddressPager } from './Pager.tsx'
 import { Pending, Progress } from './states.tsx'
 import { type Column, Table } from './Table.tsx'
 
@@ -45,12 +45,7 @@ export function HalTable<Row>(parts: Parts<Row>): JSX.Element {
         pathOf={pathOf ?? (() => undefined)}
         whole
       />
-      <Pager
-        page={page}
-        size={size}
-        total={value.total}
-        onPage={next => setQuery({ [name]: next === 1 ? null : String(next) })}
-      />
+      <AddressPager name={name} page={page} size={size} total={value.total} />
     </div>
   )
 }

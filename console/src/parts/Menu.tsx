@@ -85,14 +85,13 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
   )
 }
 
-/** The entries of a menu, which close it. @param close comes from the menu */
-export const MenuEntries = ({
-  of,
-  close,
-}: {
+interface MenuEntriesParts {
   readonly of: readonly (readonly [label: string, act: () => unknown, icon?: IconNode])[]
   readonly close: () => void
-}): JSX.Element => (
+}
+
+/** The entries of a menu, which close it. @param close comes from the menu */
+export const MenuEntries = ({ of, close }: MenuEntriesParts): JSX.Element => (
   <>
     {of.map(([label, act, icon]) => (
       <Button

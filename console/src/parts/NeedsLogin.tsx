@@ -16,7 +16,7 @@ export function NeedsLogin({
   if (now.kind === 'eperson') return <>{children(now.eperson)}</>
   return (
     <State icon={Lock} title={t('forbidden')} help={t('forbidden.login')}>
-      <LinkButton look="primary" label={t('login')} href={loginHref()} />
+      <LinkButton look="primary" label={t('login')} to={{ href: loginHref() }} />
     </State>
   )
 }

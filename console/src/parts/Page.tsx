@@ -93,16 +93,14 @@ export const LoadingPage = ({
   </Page>
 )
 
-/** A part of a page. */
-export const Section = ({
-  title,
-  help,
-  children,
-}: {
+interface SectionParts {
   readonly title: ComponentChildren
   readonly help?: string
   readonly children?: ComponentChildren
-}): JSX.Element => (
+}
+
+/** A part of a page. */
+export const Section = ({ title, help, children }: SectionParts): JSX.Element => (
   <section class="section">
     <h2>{title}</h2>
     {help !== undefined && <p class="soft">{help}</p>}

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { formatNumber, t } from '../i18n/i18n.ts'
 import { ChevronLeft, ChevronRight, ChevronsLeft, ChevronsRight } from '../icons.ts'
+import { setQuery } from '../router.ts'
 import { Form, IconButton, Input, Select } from './controls.tsx'
 import { useTyped } from './typed.ts'
 import './table.css'
@@ -68,3 +69,21 @@ export function Pager({ page, size, total, onPage, sizes = [25, 50, 100, 500], o
     </div>
   )
 }
+
+interface AddressParts extends Omit<Parts, 'onPage' | 'onSize'> {
+  /** The parameter of the address that holds the page. */
+  readonly name?: string
+  /** The size that the address leaves out; without it, the size can't be chosen. */
+  readonly usual?: number
+}
+
+/** A pager whose place is in the address. */
+export const AddressPager = ({ name = 'page', usual, ...parts }: AddressParts): JSX.Element => (
+  <Pager
+    {...parts}
+    onPage={next => setQuery({ [name]: next === 1 ? null : String(next) })}
+    {...(usual !== undefined && {
+      onSize: (next: number) => setQuery({ size: next === usual ? null : String(next), [name]: null }),
+    })}
+  />
+)

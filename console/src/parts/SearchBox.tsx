@@ -57,14 +57,13 @@ export function SearchBox({ label, value, onSearch }: Parts): JSX.Element {
   )
 }
 
-/** A search field whose text is a parameter of the address. */
-export const AddressSearch = ({
-  label,
-  name = 'q',
-}: {
+interface AddressSearchParts {
   readonly label: string
   readonly name?: string
-}): JSX.Element => (
+}
+
+/** A search field whose text is a parameter of the address. */
+export const AddressSearch = ({ label, name = 'q' }: AddressSearchParts): JSX.Element => (
   <SearchBox
     label={label}
     value={query.value.get(name) ?? ''}

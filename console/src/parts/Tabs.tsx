@@ -2,14 +2,13 @@ import type { JSX } from 'preact'
 import { href, path } from '../router.ts'
 import './tabs.css'
 
-/** Tabs that lead to related pages. */
-export const Tabs = ({
-  label,
-  pages,
-}: {
+interface Parts {
   readonly label: string
   readonly pages: readonly (readonly [path: string, name: string])[]
-}): JSX.Element => (
+}
+
+/** Tabs that lead to related pages. */
+export const Tabs = ({ label, pages }: Parts): JSX.Element => (
   <nav class="tabs" aria-label={label}>
     <ul>
       {pages.map(([to, name]) => (

@@ -8,20 +8,17 @@ import './value.css'
 /** Maximum number of characters shown of a value in a line. */
 const longest = 240
 
-/** One value in a line, of a cell or of a list. It is always shown as text, never as markup. */
-export function Value({
-  value,
-  field,
-  type = field?.type,
-  plain,
-}: {
+interface ValueParts {
   readonly value: Data | undefined
   /** The field that the value is of, which says how it is shown. */
   readonly field?: Pick<EntityField, 'type' | 'format' | 'unit' | 'references'> | undefined
   readonly type?: string | undefined
   /** True inside a link, where an address must not become a link of its own. */
   readonly plain?: boolean
-}): JSX.Element {
+}
+
+/** One value in a line, of a cell or of a list. It is always shown as text, never as markup. */
+export function Value({ value, field, type = field?.type, plain }: ValueParts): JSX.Element {
   if (value === null || value === undefined)
     return (
       <span class="null" title={t('null')}>
@@ -90,18 +87,16 @@ export function FieldName({
   return <bdi title={words.filter(Boolean).join(' · ')}>{labelOf(field)}</bdi>
 }
 
-/**
- * A picture as a thumbnail. It comes from this service only (CO3): others would learn who looks at which record.
- */
-const Picture = ({
-  address,
-  text,
-  plain,
-}: {
+interface PictureParts {
   readonly address: string
   readonly text: string
   readonly plain: boolean | undefined
-}): JSX.Element => {
+}
+
+/**
+ * A picture as a thumbnail. It comes from this service only (CO3): others would learn who looks at which record.
+ */
+const Picture = ({ address, text, plain }: PictureParts): JSX.Element => {
   const picture = <img class="thumbnail" src={address} alt={cut(text, longest)} loading="lazy" />
   return plain ? (
     picture

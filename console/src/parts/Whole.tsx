@@ -10,17 +10,15 @@ import './whole.css'
 /** Number of characters shown of a text until more are asked for. */
 const first = 2_000
 
-/** A single value, shown in full. */
-export function Whole({
-  value,
-  field,
-  type = field?.type ?? 'text',
-}: {
+interface WholeParts {
   readonly value: Json | undefined
   /** The field that the value is of, which says how it is shown. */
   readonly field?: EntityField | undefined
   readonly type?: string
-}): JSX.Element {
+}
+
+/** A single value, shown in full. */
+export function Whole({ value, field, type = field?.type ?? 'text' }: WholeParts): JSX.Element {
   const read = typeof value === 'string' && field?.format === 'json' ? treeIn(value) : undefined
   if (read !== undefined) return <Tree value={read} isOpen areOpen={false} />
   if (Array.isArray(value) && value.length > 0 && !isBranch(value))
@@ -72,19 +70,16 @@ const isBranch = (value: Json): boolean =>
   value !== null &&
   (!Array.isArray(value) || value.some(one => typeof one === 'object' && one !== null))
 
-/** JSON as a tree whose branches are made when they are unfolded. */
-function Tree({
-  value,
-  name,
-  isOpen,
-  areOpen,
-}: {
+interface TreeParts {
   readonly value: object
   readonly name?: string
   readonly isOpen: boolean
   /** True if the branches are unfolded, too. */
   readonly areOpen: boolean
-}): JSX.Element {
+}
+
+/** JSON as a tree whose branches are made when they are unfolded. */
+function Tree({ value, name, isOpen, areOpen }: TreeParts): JSX.Element {
   const [open, setOpen] = useState(isOpen)
   const members = Object.entries(value) as readonly [string, Json][]
   return (

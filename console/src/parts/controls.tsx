@@ -5,11 +5,11 @@ import type {
   FormHTMLAttributes,
   InputHTMLAttributes,
   JSX,
-  PartialAnchorHTMLAttributes,
   PartialInputHTMLAttributes,
   PartialSelectHTMLAttributes,
   TextareaHTMLAttributes,
 } from 'preact'
+import { href } from '../router.ts'
 import { Icon } from './Icon.tsx'
 
 /** The attributes of an element, except those that a control of the console sets itself. */
@@ -33,6 +33,8 @@ interface Shown {
   readonly size?: number
   /** The text; children take its place where it is more than a text. */
   readonly label?: ComponentChildren
+  /** The thing among others of its kind that it is about, for those who hear the name of the control alone. */
+  readonly of?: string
   readonly children?: ComponentChildren
 }
 
@@ -44,10 +46,16 @@ export const Button = ({
   icon,
   size = 18,
   label,
+  of,
   children,
   ...rest
 }: ButtonParts): JSX.Element => (
-  <button type="button" class={looks[look]} {...rest}>
+  <button
+    type="button"
+    class={looks[look]}
+    {...(of !== undefined && { 'aria-label': `${label}: ${of}` })}
+    {...rest}
+  >
     {icon && <Icon of={icon} size={size} />}
     {label ?? children}
   </button>
@@ -66,17 +74,37 @@ export const IconButton = ({ label, ...rest }: ButtonParts & { readonly label: s
   <Button look="icon" aria-label={label} title={label} {...rest} />
 )
 
+interface LinkParts extends Omit<Shown, 'of' | 'size'> {
+  /** A path of the console, or an address outside of it. */
+  readonly to?: string | { readonly href: string }
+  readonly href?: string
+}
+
 /** A link that looks like a button. */
 export const LinkButton = ({
   look = 'plain',
   icon,
   label,
   children,
-  ...rest
-}: Of<PartialAnchorHTMLAttributes<HTMLAnchorElement>> & Shown & { readonly href: string }): JSX.Element => (
-  <a class={looks[look]} {...rest}>
+  href: address = '',
+  to = { href: address },
+}: LinkParts): JSX.Element => (
+  <a class={looks[look]} href={typeof to === 'string' ? href(to) : to.href}>
     {icon && <Icon of={icon} />}
     {label ?? children}
+  </a>
+)
+
+interface NameLinkParts {
+  /** A path of the console. */
+  readonly to: string
+  readonly name: ComponentChildren
+}
+
+/** A name that leads to the page of what is called so. */
+export const NameLink = ({ to, name }: NameLinkParts): JSX.Element => (
+  <a href={href(to)}>
+    <bdi>{name}</bdi>
   </a>
 )
 
@@ -152,18 +180,18 @@ export const Form = ({
   />
 )
 
-/** A checkbox with its text. */
-export const Check = ({
-  checked,
-  onChange,
-  children,
-}: {
+interface CheckParts {
   readonly checked: boolean
   readonly onChange: (isChecked: boolean) => void
-  readonly children: ComponentChildren
-}): JSX.Element => (
+  /** The text; children take its place where it is more than a text. */
+  readonly label?: string
+  readonly children?: ComponentChildren
+}
+
+/** A checkbox with its text. */
+export const Check = ({ checked, onChange, label, children }: CheckParts): JSX.Element => (
   <label class="check">
     <input type="checkbox" checked={checked} onChange={event => onChange(event.currentTarget.checked)} />
-    <span>{children}</span>
+    <span>{label ?? children}</span>
   </label>
 )

@@ -73,14 +73,13 @@ function Slow(): JSX.Element | null {
   ) : null
 }
 
-/** A message in one line inside a page. */
-export const Notice = ({
-  tone,
-  children,
-}: {
+interface NoticeParts {
   readonly tone?: 'bad' | 'warn' | 'good'
   readonly children: ComponentChildren
-}): JSX.Element => {
+}
+
+/** A message in one line inside a page. */
+export const Notice = ({ tone, children }: NoticeParts): JSX.Element => {
   const icons = { bad: CircleAlert, warn: TriangleAlert, good: CircleCheck }
   return (
     <div class={`notice ${tone ?? ''}`} role={tone === 'bad' ? 'alert' : 'status'}>
@@ -102,21 +101,22 @@ export const Forbidden = (): JSX.Element => (
     title={t('forbidden')}
     help={who.value.kind === 'eperson' ? t('forbidden.other') : t('forbidden.login')}
   >
-    {who.value.kind !== 'eperson' && <LinkButton look="primary" label={t('login')} href={loginHref()} />}
+    {who.value.kind !== 'eperson' && (
+      <LinkButton look="primary" label={t('login')} to={{ href: loginHref() }} />
+    )}
   </State>
 )
+
+interface OfflineParts {
+  readonly retry: (() => void) | undefined
+  readonly children?: ComponentChildren
+}
 
 /**
  * A message that there is no connection. When the device reports that it is online again, it retries by
  * itself.
  */
-export function Offline({
-  retry,
-  children,
-}: {
-  readonly retry: (() => void) | undefined
-  readonly children?: ComponentChildren
-}): JSX.Element {
+export function Offline({ retry, children }: OfflineParts): JSX.Element {
   useLayoutEffect(() => {
     if (!retry) return
     addEventListener('online', retry)
@@ -129,14 +129,13 @@ export function Offline({
   )
 }
 
-/** Explains in place of a page what went wrong and how to go on. */
-export function ProblemView({
-  problem,
-  retry,
-}: {
+interface ProblemViewParts {
   readonly problem: unknown
   readonly retry?: () => void
-}): JSX.Element {
+}
+
+/** Explains in place of a page what went wrong and how to go on. */
+export function ProblemView({ problem, retry }: ProblemViewParts): JSX.Element {
   const again = retry && <Button icon={RotateCw} label={t('retry')} onClick={retry} />
   if (problem instanceof CarrelNetworkError) return <Offline retry={retry}>{again}</Offline>
   if (problem instanceof CarrelProblem && (problem.status === 401 || problem.status === 403))
@@ -174,17 +173,16 @@ export function ProblemView({
   )
 }
 
-/** Stands in place of what is being loaded, or could not be. */
-export const Pending = ({
-  problem,
-  retry,
-  lines = 8,
-}: {
+interface Parts {
   readonly problem: unknown
   readonly retry: () => void
   /** The size of the placeholder. */
   readonly lines?: number
-}): JSX.Element => (problem ? <ProblemView problem={problem} retry={retry} /> : <Loading lines={lines} />)
+}
+
+/** Stands in place of what is being loaded, or could not be. */
+export const Pending = ({ problem, retry, lines = 8 }: Parts): JSX.Element =>
+  problem ? <ProblemView problem={problem} retry={retry} /> : <Loading lines={lines} />
 
 /** A problem in one line, for a form or a dialog. */
 export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.Element | null => {

@@ -53,7 +53,7 @@ export const Sidebar = (): JSX.Element => (
     <div class="sidebar-end">
       <div class="account">
         {who.value.kind === 'nobody' ? (
-          <LinkButton icon={LogIn} href={loginHref()}>
+          <LinkButton icon={LogIn} to={{ href: loginHref() }}>
             <span>{t('login')}</span>
           </LinkButton>
         ) : (
@@ -68,15 +68,13 @@ export const Sidebar = (): JSX.Element => (
 /** True if the path or a page below it is open. */
 const isHere = (to: string) => path.value === to || (to !== '' && path.value.startsWith(`${to}/`))
 
-const To = ({
-  path: to,
-  icon,
-  name,
-}: {
+interface Parts {
   readonly path: string
   readonly icon: IconNode
   readonly name: string
-}): JSX.Element => (
+}
+
+const To = ({ path: to, icon, name }: Parts): JSX.Element => (
   <li>
     <a href={href(to)} {...(isHere(to) ? { 'aria-current': 'page' } : {})}>
       <Icon of={icon} />
