@@ -61,18 +61,15 @@ function withTyped(recipe: Recipe, source: string, typed: TypedField): Recipe {
   return { ...rest, ...(key.length > 0 && { key: [...key] }) }
 }
 
-/** Everything that can be changed of a field. */
-export function ChangeField({
-  row: { source, field },
-  recipe,
-  onChange,
-  onClose,
-}: {
+interface Parts {
   readonly row: Row
   readonly recipe: Recipe
   readonly onChange: (recipe: Recipe) => void
   readonly onClose: () => void
-}): JSX.Element {
+}
+
+/** Everything that can be changed of a field. */
+export function ChangeField({ row: { source, field }, recipe, onChange, onClose }: Parts): JSX.Element {
   const [typed, setTyped] = useState(() => typedOf(recipe, source))
   const set = (change: Partial<TypedField>) => setTyped({ ...typed, ...change })
   const texts = textsIn(typed)
@@ -125,12 +122,12 @@ export function ChangeField({
           </div>
         )}
         <div>
-          <Check checked={typed.isKey} onChange={isKey => set({ isKey })}>
-            {a('import.isKey')}
-          </Check>
-          <Check checked={typed.leaveOut} onChange={leaveOut => set({ leaveOut })}>
-            {a('import.leaveOut')}
-          </Check>
+          <Check label={a('import.isKey')} checked={typed.isKey} onChange={isKey => set({ isKey })} />
+          <Check
+            label={a('import.leaveOut')}
+            checked={typed.leaveOut}
+            onChange={leaveOut => set({ leaveOut })}
+          />
         </div>
       </div>
     </FormDialog>

@@ -60,15 +60,13 @@ export function Effect({ differences }: { readonly differences: Differences }): 
   )
 }
 
-function Row({
-  name,
-  tone = '',
-  children,
-}: {
+interface RowParts {
   readonly name: string
   readonly tone?: 'bad' | ''
   readonly children: ComponentChildren
-}): JSX.Element {
+}
+
+function Row({ name, tone = '', children }: RowParts): JSX.Element {
   return (
     <div class={tone}>
       <dt>{name}</dt>
@@ -77,17 +75,14 @@ function Row({
   )
 }
 
-function Fact({
-  name,
-  n,
-  first,
-  tone,
-}: {
+interface FactParts {
   readonly name: string
   readonly n: number
   readonly first: readonly { readonly key: readonly string[] }[]
   readonly tone?: 'bad'
-}): JSX.Element {
+}
+
+function Fact({ name, n, first, tone }: FactParts): JSX.Element {
   const keys = first.map(({ key }) => key.join(', '))
   return (
     <Row name={name} {...(tone && n > 0 && { tone })}>
@@ -103,15 +98,13 @@ function Fact({
   )
 }
 
-function Names({
-  name,
-  names,
-  tone,
-}: {
+interface NamesParts {
   readonly name: string
   readonly names: readonly string[]
   readonly tone?: 'bad'
-}): JSX.Element | null {
+}
+
+function Names({ name, names, tone }: NamesParts): JSX.Element | null {
   if (names.length === 0) return null
   return (
     <Row name={name} {...(tone && { tone })}>

@@ -134,17 +134,14 @@ export function Fields({ fields, recipe, onChange }: Parts): JSX.Element {
   )
 }
 
-function WayChoice({
-  name,
-  found,
-  value,
-  onChange,
-}: {
+interface WayChoiceParts {
   readonly name: string
   readonly found: string
   readonly value: string
   readonly onChange: (way: Way | '') => void
-}): JSX.Element {
+}
+
+function WayChoice({ name, found, value, onChange }: WayChoiceParts): JSX.Element {
   return (
     <Select
       aria-label={a('import.type.of', { name })}

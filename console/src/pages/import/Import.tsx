@@ -1,20 +1,18 @@
-import { uploadInPieces } from '@carrel/client/uploads'
+import type { Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { service } from '../../api.ts'
+import { useRef, useState } from 'preact/hooks'
 import { isBuiltIn, loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
-import { formatBytes, t } from '../../i18n/i18n.ts'
+import { formatBytes } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
-import { useStopper } from '../../parts/abort.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Button, LinkButton } from '../../parts/controls.tsx'
 import { Drop } from '../../parts/Drop.tsx'
-import { useWork } from '../../parts/load.ts'
+import { useWork, type Work } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { href, query } from '../../router.ts'
-import { adminPath, type Declared, loadDeclared } from '../entities-admin/declared.ts'
+import { adminPath, type Declared } from '../entities-admin/declared.ts'
 import { Follow } from '../processes/Follow.tsx'
 import {
   beginImport,
@@ -22,6 +20,7 @@ import {
   guessKey,
   isName,
   nameFrom,
+  type Preview,
   sentRecipe,
   takesMuch,
   type Wanted,
@@ -30,141 +29,83 @@ import { KeptRecipe } from './KeptRecipe.tsx'
 import { Look } from './Look.tsx'
 import { LossInWords } from './LossInWords.tsx'
 import { Options } from './Options.tsx'
-import { pause, useChecks } from './use-checks.ts'
+import { Sending, type Transfer, useTransfer } from './transfer.tsx'
+import { useChecks, useKnown } from './use-checks.ts'
 import './import.css'
-
-interface Sent {
-  readonly file: File
-  readonly upload: string
-}
 
 const start: Wanted = { entity: '', mode: 'replace', read: '', recipe: {} }
 
 /** Imports a file as records. The service previews it first, and nothing changes until the user confirms. */
-function Import(): JSX.Element {
+export default function Import(): JSX.Element {
   const fixed = query.value.get('entity') ?? ''
-  const [known, setKnown] = useState<Declared>()
   const [wanted, setWanted] = useState<Wanted>({ ...start, entity: fixed })
-  const [sent, setSent] = useState<Sent>()
-  const [sending, setSending] = useState<{ readonly file: File; readonly done: number }>()
+  const { known, find, forget: forgetKnown } = useKnown(wanted.entity)
+  const { transfer, set, send, stop } = useTransfer()
   const [round, setRound] = useState(0)
-  const [process, setProcess] = useState<{
-    readonly id: string
-    readonly state: 'begun' | 'done' | 'failed'
-  }>()
-  const [asking, setAsking] = useState(false)
-  const stopper = useStopper()
-
-  /** Looks up the entity, if it exists. */
-  const find = async (name: string) => {
-    const isThere = isName(name) && (await loadEntities()).some(one => one.name === name)
-    const found = isThere ? (await loadDeclared(name)).entity : undefined
-    setKnown(found)
-    return found
-  }
-  useEffect(() => {
-    const timer = setTimeout(
-      () => find(wanted.entity).catch(() => {}),
-      known?.name === wanted.entity ? 0 : pause,
-    )
-    return () => clearTimeout(timer)
-  }, [wanted.entity])
 
   const fault = faultIn(wanted.entity, known)
   const isKnown = known !== undefined && known.name === wanted.entity
+  const upload = 'upload' in transfer ? transfer.upload : undefined
   /** The inputs of a preview. Neither the readers nor the name of a new collection is one. */
-  const asked = JSON.stringify([sent?.upload, wanted.mode, sentRecipe(wanted), isKnown && known.name, round])
-  const { seen, problem, forget } = useChecks(wanted, sent?.upload, asked, fault === undefined)
+  const asked = JSON.stringify([upload, wanted.mode, sentRecipe(wanted), isKnown && known.name, round])
+  const { seen, problem, forget } = useChecks(wanted, upload, asked, fault === undefined)
+  const isSeen = seen?.of === asked
 
   const chosen = useRef<File | undefined>(undefined)
   const take = useWork(async () => {
     const file = chosen.current
     if (!file) return
-    const signal = stopper.begin()
     forget()
-    setSent(undefined)
-    setProcess(undefined)
-    setSending({ file, done: 0 })
-    try {
+    await send(file, async () => {
       const name = wanted.entity || nameFrom(file.name)
       const found = known?.name === name ? known : await find(name)
       const kept = found?.recipe ?? {}
       const key = found ? [found.key].flat() : guessKey(await firstFields(file))
       setWanted({ ...wanted, entity: name, recipe: { ...kept, ...(key.length > 0 && { key: [...key] }) } })
-      const upload = await uploadInPieces(service.value, file, {
-        signal,
-        onProgress: ({ done }) => setSending({ file, done }),
-      })
-      setSent({ file, upload })
-    } catch (error) {
-      if (!signal.aborted) throw error
-    } finally {
-      setSending(undefined)
-    }
+    })
   })
   const beginNow = async (replace: boolean) => {
-    if (!sent) return
-    const { processId } = await beginImport(wanted, sent.upload, replace)
-    setProcess({ id: processId, state: 'begun' })
+    if (transfer.at !== 'sent') return
+    const { processId } = await beginImport(wanted, transfer.upload, replace)
+    set({ ...transfer, at: 'process', id: processId })
   }
   const begin = useWork(() => beginNow(false))
   const restart = () => {
-    setSent(undefined)
+    set({ at: 'start' })
     forget()
-    setProcess(undefined)
-    setKnown(undefined)
+    forgetKnown()
     setWanted({ ...start, entity: fixed })
     if (fixed !== '') find(fixed).catch(() => {})
   }
-
-  const isSeen = seen?.of === asked
-  const isFaulty = (seen?.preview.faults.length ?? 0) > 0
-  const isReady = isSeen && !isFaulty && fault === undefined
-  const isMuch = isSeen && takesMuch(seen.preview, known?.records ?? 0)
   return (
     <Page
-      title={
-        process && process.state !== 'begun'
-          ? a(`import.title.${process.state}`, { name: wanted.entity })
-          : process || fixed !== ''
-            ? a('import.title.of', { name: wanted.entity })
-            : a('import.title')
-      }
+      title={titleOf(transfer, wanted.entity, fixed !== '')}
       crumbs={[
         [a('entities.title'), href('admin/entities')],
         ...(fixed === '' ? [] : [[fixed, href(adminPath(fixed))] as const]),
       ]}
       lead={a('import.lead')}
     >
-      {process ? (
-        <>
-          <Follow
-            key={process.id}
-            id={process.id}
-            onEnd={({ state }) => {
-              setProcess({ ...process, state: state === 'completed' ? 'done' : 'failed' })
-              loadEntities().catch(() => {})
-            }}
-          />
-          {process.state !== 'begun' && (
-            <div class="row">
-              <LinkButton
-                look="primary"
-                icon={Table2}
-                label={a('import.show', { name: wanted.entity })}
-                href={href(`entities/${encodeURIComponent(wanted.entity)}`)}
-              />
-              {isKnown && <LinkButton label={a('import.versions')} href={href(adminPath(wanted.entity))} />}
-              <Button label={a('import.another')} onClick={restart} />
-            </div>
-          )}
-        </>
+      {transfer.at === 'process' ? (
+        <Begun
+          of={transfer}
+          name={wanted.entity}
+          isKnown={isKnown}
+          onEnd={ended => set({ ...transfer, ended })}
+          onRestart={restart}
+        />
       ) : (
         <>
-          {!sending && (
+          {transfer.at === 'sending' ? (
+            <Sending {...transfer} isChecked onStop={stop} />
+          ) : (
             <Drop
-              label={sent ? a('import.drop.other') : a('import.drop')}
-              hint={sent ? `${sent.file.name}, ${formatBytes(sent.file.size)}` : a('import.drop.hint')}
+              label={transfer.at === 'sent' ? a('import.drop.other') : a('import.drop')}
+              hint={
+                transfer.at === 'sent'
+                  ? `${transfer.file.name}, ${formatBytes(transfer.file.size)}`
+                  : a('import.drop.hint')
+              }
               accept=".csv,.json,.ndjson,.jsonl,.gz,text/csv,application/json"
               onFiles={([file]) => {
                 chosen.current = file
@@ -172,9 +113,8 @@ function Import(): JSX.Element {
               }}
             />
           )}
-          {sending && <Sending {...sending} onStop={stopper.stop} />}
           <ProblemNotice problem={take.problem} />
-          {sent && !sending && (
+          {transfer.at === 'sent' && (
             <>
               <Options
                 wanted={wanted}
@@ -192,55 +132,142 @@ function Import(): JSX.Element {
                   onChange={recipe => setWanted({ ...wanted, recipe })}
                 />
               )}
-              <div class="act-bar">
-                <ProblemNotice problem={problem ?? begin.problem} />
-                <div class="row">
-                  <button
-                    type="button"
-                    class={`button ${wanted.mode === 'delete' || isMuch ? 'danger' : isReady ? 'primary' : ''}`}
-                    aria-disabled={!isReady}
-                    aria-busy={begin.busy}
-                    onClick={() => {
-                      if (!isReady) return
-                      if (isMuch) setAsking(true)
-                      else begin.run()
-                    }}
-                  >
-                    {a(`import.do.${wanted.mode}`, { name: wanted.entity })}
-                  </button>
-                  {problem !== undefined && (
-                    <Button label={a('import.look')} onClick={() => setRound(round + 1)} />
-                  )}
-                  <span class="soft" role="status">
-                    {fault ??
-                      (isSeen
-                        ? isFaulty
-                          ? a('import.has-faults')
-                          : a('import.records', { n: seen.preview.records })
-                        : problem === undefined && a('import.looking'))}
-                  </span>
-                </div>
-              </div>
-              {asking && seen && (
-                <Confirm
-                  title={a(`import.ask.${wanted.mode}`, { name: wanted.entity })}
-                  act={a(`import.do.${wanted.mode}`, { name: wanted.entity })}
-                  typed={{
-                    label: a('confirm.typed', { word: wanted.entity }),
-                    word: wanted.entity,
-                  }}
-                  onClose={() => setAsking(false)}
-                  work={() => beginNow(true)}
-                >
-                  <LossInWords preview={seen.preview} />
-                  <p>{a('import.ask.help')}</p>
-                </Confirm>
-              )}
+              <Act
+                wanted={wanted}
+                records={known?.records ?? 0}
+                preview={seen?.preview}
+                isSeen={isSeen}
+                fault={fault}
+                problem={problem}
+                begin={begin}
+                onConfirm={() => beginNow(true)}
+                onLook={() => setRound(round + 1)}
+              />
             </>
           )}
         </>
       )}
     </Page>
+  )
+}
+
+type Running = Extract<Transfer, { readonly at: 'process' }>
+
+const isDone = ({ ended }: Running) => ended?.state === 'completed'
+
+function titleOf(transfer: Transfer, name: string, isFixed: boolean): string {
+  if (transfer.at === 'process' && transfer.ended)
+    return a(`import.title.${isDone(transfer) ? 'done' : 'failed'}`, { name })
+  return transfer.at === 'process' || isFixed ? a('import.title.of', { name }) : a('import.title')
+}
+
+interface BegunParts {
+  readonly of: Running
+  readonly name: string
+  readonly isKnown: boolean
+  readonly onEnd: (ended: Process) => void
+  readonly onRestart: () => void
+}
+
+/** The process of an import, and ways on when it has ended. */
+function Begun({ of, name, isKnown, onEnd, onRestart }: BegunParts): JSX.Element {
+  return (
+    <>
+      <Follow
+        key={of.id}
+        id={of.id}
+        onEnd={ended => {
+          onEnd(ended)
+          loadEntities().catch(() => {})
+        }}
+      />
+      {of.ended && (
+        <div class="row">
+          <LinkButton
+            look="primary"
+            icon={Table2}
+            label={a('import.show', { name })}
+            to={`entities/${encodeURIComponent(name)}`}
+          />
+          {isKnown && <LinkButton label={a('import.versions')} to={adminPath(name)} />}
+          <Button label={a('import.another')} onClick={onRestart} />
+        </div>
+      )}
+    </>
+  )
+}
+
+/** The button that imports, and why it can't yet. */
+function Act({
+  wanted,
+  records,
+  preview,
+  isSeen,
+  fault,
+  problem,
+  begin,
+  onConfirm,
+  onLook,
+}: {
+  readonly wanted: Wanted
+  /** Number of records that the entity has. */
+  readonly records: number
+  readonly preview: Preview | undefined
+  /** False if something was changed since the preview. */
+  readonly isSeen: boolean
+  readonly fault: string | undefined
+  /** The reason why there is no preview. */
+  readonly problem: unknown
+  readonly begin: Work
+  readonly onConfirm: () => Promise<void>
+  readonly onLook: () => void
+}): JSX.Element {
+  const { entity: name, mode } = wanted
+  const [asking, setAsking] = useState(false)
+  const now = isSeen ? preview : undefined
+  const isFaulty = (preview?.faults.length ?? 0) > 0
+  const isReady = isSeen && !isFaulty && fault === undefined
+  const isMuch = now !== undefined && takesMuch(now, records)
+  return (
+    <>
+      <div class="act-bar">
+        <ProblemNotice problem={problem ?? begin.problem} />
+        <div class="row">
+          <Button
+            look={mode === 'delete' || isMuch ? 'danger' : isReady ? 'primary' : 'plain'}
+            label={a(`import.do.${mode}`, { name })}
+            aria-disabled={!isReady}
+            aria-busy={begin.busy}
+            onClick={() => {
+              if (!isReady) return
+              if (isMuch) setAsking(true)
+              else begin.run()
+            }}
+          />
+          {problem !== undefined && <Button label={a('import.look')} onClick={onLook} />}
+          <span class="soft" role="status">
+            {fault ??
+              (now
+                ? isFaulty
+                  ? a('import.has-faults')
+                  : a('import.records', { n: now.records })
+                : problem === undefined && a('import.looking'))}
+          </span>
+        </div>
+      </div>
+      {asking && preview && (
+        <Confirm
+          title={a(`import.ask.${mode}`, { name })}
+          act={a(`import.do.${mode}`, { name })}
+          typed={{ label: a('confirm.typed', { word: name }), word: name }}
+          onClose={() => setAsking(false)}
+          work={onConfirm}
+        >
+          <LossInWords preview={preview} />
+          <p>{a('import.ask.help')}</p>
+        </Confirm>
+      )}
+    </>
   )
 }
 
@@ -250,32 +277,3 @@ function faultIn(name: string, known: Declared | undefined): string | undefined 
   if (isBuiltIn(name)) return a('import.entity.built-in', { name })
   return known?.name === name && known.source === 'exposed' ? a('import.entity.table', { name }) : undefined
 }
-
-function Sending({
-  file,
-  done,
-  onStop,
-}: {
-  readonly file: File
-  readonly done: number
-  readonly onStop: () => void
-}): JSX.Element {
-  const isChecking = done >= file.size
-  return (
-    <div class="sending" role="status">
-      <p>
-        <bdi>{file.name}</bdi>{' '}
-        <span class="soft number">
-          {isChecking ? a('import.checking') : `${formatBytes(done)} / ${formatBytes(file.size)}`}
-        </span>
-      </p>
-      <progress
-        aria-label={a('import.sending', { name: file.name })}
-        {...(isChecking ? {} : { value: done, max: Math.max(1, file.size) })}
-      />
-      <Button label={t('cancel')} onClick={onStop} />
-    </div>
-  )
-}
-
-export default Import

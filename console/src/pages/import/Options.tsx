@@ -85,16 +85,14 @@ export function Options({ wanted, known, fixed, fields, fault, onChange }: Parts
   )
 }
 
-const Modes = ({
-  chosen,
-  isNew,
-  onChoose,
-}: {
+interface ModesParts {
   readonly chosen: Mode
   /** True if there is no entity yet, which could be changed. */
   readonly isNew: boolean
   readonly onChoose: (mode: Mode) => void
-}): JSX.Element => (
+}
+
+const Modes = ({ chosen, isNew, onChoose }: ModesParts): JSX.Element => (
   <fieldset class="modes">
     <legend>{a('import.mode')}</legend>
     {modes.map(one => (
@@ -115,14 +113,13 @@ const Modes = ({
   </fieldset>
 )
 
-/** How the file is read. */
-function Reading({
-  recipe,
-  onChange,
-}: {
+interface ReadingParts {
   readonly recipe: Recipe
   readonly onChange: (change: RecipeChange) => void
-}): JSX.Element {
+}
+
+/** How the file is read. */
+function Reading({ recipe, onChange }: ReadingParts): JSX.Element {
   const choice = <Name extends 'delimiter' | 'encoding' | 'quote'>(
     name: Name,
     options: readonly (readonly [NonNullable<Recipe[Name]>, string])[],
@@ -141,11 +138,10 @@ function Reading({
     others: RecipeChange = {},
   ) => (
     <Check
+      label={a(`import.${name}`)}
       checked={recipe[name] ?? false}
       onChange={isChecked => onChange({ ...others, [name]: isChecked || undefined })}
-    >
-      {a(`import.${name}`)}
-    </Check>
+    />
   )
   return (
     <details>

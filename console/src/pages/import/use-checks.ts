@@ -1,8 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Preview, preview, type Wanted } from './imports.ts'
+import { loadEntities } from '../../entities.ts'
+import { type Declared, loadDeclared } from '../entities-admin/declared.ts'
+import { isName, type Preview, preview, type Wanted } from './imports.ts'
 
 /** Time in ms after a change before the file is checked again. */
-export const pause = 300
+const pause = 300
 
 interface Checks {
   /** The last preview, and what it was made of. */
@@ -51,4 +53,20 @@ export function useChecks(
     }
   }, [asked, isRight])
   return { seen, problem, forget: () => setSeen(undefined) }
+}
+
+/** Looks up the entity that a file is imported as, if it exists. */
+export function useKnown(name: string) {
+  const [known, setKnown] = useState<Declared>()
+  const find = async (wanted: string) => {
+    const isThere = isName(wanted) && (await loadEntities()).some(one => one.name === wanted)
+    const found = isThere ? (await loadDeclared(wanted)).entity : undefined
+    setKnown(found)
+    return found
+  }
+  useEffect(() => {
+    const timer = setTimeout(() => find(name).catch(() => {}), known?.name === name ? 0 : pause)
+    return () => clearTimeout(timer)
+  }, [name])
+  return { known, find, forget: () => setKnown(undefined) }
 }

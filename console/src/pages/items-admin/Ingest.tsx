@@ -1,11 +1,9 @@
 import type { Process } from '@carrel/client/processes'
-import { uploadInPieces } from '@carrel/client/uploads'
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
-import { formatBytes, t } from '../../i18n/i18n.ts'
-import { useStopper } from '../../parts/abort.ts'
+import { formatBytes } from '../../i18n/i18n.ts'
 import { Button, Check, Input, LinkButton } from '../../parts/controls.tsx'
 import { Drop } from '../../parts/Drop.tsx'
 import { Field } from '../../parts/Field.tsx'
@@ -14,9 +12,9 @@ import { Page } from '../../parts/Page.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { href } from '../../router.ts'
 import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
+import { Sending, type Transfer, useTransfer } from '../import/transfer.tsx'
 import { Follow } from '../processes/Follow.tsx'
 import { archiveOf, type Contained, chosenIn, droppedIn } from './folder.ts'
-import '../import/import.css'
 
 interface Options {
   readonly name: string
@@ -46,7 +44,7 @@ poster-1,A poster,Ein Plakat,Ada||Zoë,scans/1.tif|scans/1.txt,eperson|anonymous
 poster-2,Another poster,,Zoë,scans/2.tif,,10673/2`
 
 /** Ingests an archive with folders of items. */
-function Ingest(): JSX.Element {
+export default function Ingest(): JSX.Element {
   const [options, setOptions] = useState<Options>({
     name: '',
     read: '',
@@ -55,148 +53,56 @@ function Ingest(): JSX.Element {
     addOnly: false,
     dryRun: true,
   })
-  const [file, setFile] = useState<File>()
-  const [upload, setUpload] = useState<string>()
-  const [done, setDone] = useState<number>()
-  const [running, setRunning] = useState<{
-    readonly id: string
-    readonly dryRun: boolean
-    readonly ended?: Process
-  }>()
-  const dropped = useRef<FileSystemDirectoryEntry | undefined>(undefined)
-  const stopper = useStopper()
-  const set = (change: Partial<Options>) => setOptions({ ...options, ...change })
-
-  const choose = (one: File | undefined) => {
-    setFile(one)
-    setUpload(undefined)
-  }
-  const chooseAll = (all: readonly Contained[]) => {
-    if (all.length > 0) choose(archiveOf(all))
-  }
-  const reading = useWork(async () => {
-    if (dropped.current) chooseAll(await droppedIn(dropped.current))
-  })
+  const { transfer, set, send, stop } = useTransfer()
+  const file = transfer.at === 'start' ? undefined : transfer.file
   const isForReal = useRef(false)
   const work = useWork(async () => {
-    if (!file) return
     const asked = isForReal.current ? { ...options, dryRun: false } : options
-    const signal = stopper.begin()
-    try {
-      setDone(upload === undefined ? 0 : undefined)
-      const sent =
-        upload ??
-        (await uploadInPieces(service.value, file, {
-          signal,
-          onProgress: progress => setDone(progress.done),
-        }))
-      setUpload(sent)
-      const { processId } = await begin(sent, asked)
-      setRunning({ id: processId, dryRun: asked.dryRun })
-    } catch (error) {
-      if (!signal.aborted) throw error
-    } finally {
-      setDone(undefined)
+    const follow = async (sent: { readonly file: File; readonly upload: string }): Promise<Transfer> => {
+      const { processId } = await begin(sent.upload, asked)
+      return { at: 'process', ...sent, id: processId, isDry: asked.dryRun }
     }
+    if ('upload' in transfer) set(await follow({ file: transfer.file, upload: transfer.upload }))
+    else if (file) await send(file, undefined, follow)
   })
-  const check = (name: 'addOnly' | 'dryRun', label: string) => (
-    <Check checked={options[name]} onChange={isChecked => set({ [name]: isChecked })}>
-      {label}
-    </Check>
-  )
+  const run = (forReal: boolean) => {
+    isForReal.current = forReal
+    if (file) work.run()
+  }
   const crumbs = [[a('items.title'), href('admin/items')]] as const
-  if (running)
+  if (transfer.at === 'process') {
+    const { file, upload, id, isDry, ended } = transfer
     return (
       <Page title={a('ingest.title')} crumbs={crumbs}>
-        <Follow key={running.id} id={running.id} onEnd={ended => setRunning({ ...running, ended })} />
-        {running.ended && (
+        <Follow key={id} id={id} onEnd={process => set({ ...transfer, ended: process })} />
+        {ended && (
           <div class="row">
-            {running.dryRun && running.ended.state === 'completed' && (
+            {isDry && ended.state === 'completed' && (
               <Button
                 look="primary"
                 label={a('ingest.for-real')}
                 aria-busy={work.busy}
-                onClick={() => {
-                  isForReal.current = true
-                  work.run()
-                }}
+                onClick={() => run(true)}
               />
             )}
-            <LinkButton label={a('items.title')} href={href('admin/items')} />
-            <Button label={a('ingest.back')} onClick={() => setRunning(undefined)} />
+            <LinkButton label={a('items.title')} to={'admin/items'} />
+            <Button label={a('ingest.back')} onClick={() => set({ at: 'sent', file, upload })} />
           </div>
         )}
         <ProblemNotice problem={work.problem} />
       </Page>
     )
+  }
   return (
     <Page title={a('ingest.title')} crumbs={crumbs} lead={a('ingest.lead')}>
-      {done === undefined ? (
-        <div class="stack">
-          <Drop
-            label={file ? file.name : a('ingest.drop')}
-            hint={file ? formatBytes(file.size) : a('ingest.drop.hint')}
-            accept=".zip,.tar,.gz,.tgz"
-            onFiles={([first]) => choose(first)}
-            onFolder={one => {
-              dropped.current = one
-              reading.run()
-            }}
-          />
-          <div>
-            <Button label={a('ingest.folder')} onClick={() => chooseFolder(chooseAll)} />
-          </div>
-          <ProblemNotice problem={reading.problem} />
-          <details>
-            <summary>{a('ingest.manifest')}</summary>
-            <p>{a('ingest.manifest.help')}</p>
-            <pre class="recipe">{manifest}</pre>
-            <p class="soft small">{a('ingest.manifest.columns')}</p>
-          </details>
-        </div>
+      {transfer.at === 'sending' ? (
+        <Sending {...transfer} onStop={stop} />
       ) : (
-        <div class="sending" role="status">
-          <p>
-            <bdi>{file?.name}</bdi>{' '}
-            <span class="soft number">
-              {formatBytes(done)} / {formatBytes(file?.size ?? 0)}
-            </span>
-          </p>
-          <progress
-            aria-label={a('import.sending', { name: file?.name ?? '' })}
-            value={done}
-            max={Math.max(1, file?.size ?? 1)}
-          />
-          <Button label={t('cancel')} onClick={stopper.stop} />
-        </div>
+        <Choice file={file} onChoose={one => set({ at: 'chosen', file: one })} />
       )}
       <section class="section form">
         <h2>{a('import.options')}</h2>
-        <div class="fields">
-          <Field label={a('ingest.name')} hint={a('ingest.name.hint')}>
-            <Input value={options.name} onText={text => set({ name: text })} />
-          </Field>
-          <RuleField
-            label={a('ingest.read')}
-            value={options.read}
-            choices={[['', a('ingest.read.archive')], ...readChoices()]}
-            onChange={read => set({ read })}
-          />
-          {options.read !== '' && options.read !== 'admin' && (
-            <>
-              <Field label={a('policies.from')}>
-                <Input type="date" value={options.from} onText={text => set({ from: text })} />
-              </Field>
-              <Field label={a('policies.until')}>
-                <Input type="date" value={options.until} onText={text => set({ until: text })} />
-              </Field>
-            </>
-          )}
-        </div>
-        <div>
-          {check('dryRun', a('ingest.dry-run'))}
-          {check('addOnly', a('ingest.add-only'))}
-        </div>
+        <OptionFields options={options} onChange={setOptions} />
         <ProblemNotice problem={work.problem} />
         <div>
           <Button
@@ -204,14 +110,93 @@ function Ingest(): JSX.Element {
             label={options.dryRun ? a('ingest.try') : a('ingest.do')}
             aria-disabled={!file}
             aria-busy={work.busy}
-            onClick={() => {
-              isForReal.current = false
-              if (file) work.run()
-            }}
+            onClick={() => run(false)}
           />
         </div>
       </section>
     </Page>
+  )
+}
+
+interface ChoiceParts {
+  readonly file: File | undefined
+  readonly onChoose: (file: File) => void
+}
+
+/** Chooses an archive, or a folder that becomes one. */
+function Choice({ file, onChoose }: ChoiceParts): JSX.Element {
+  const dropped = useRef<FileSystemDirectoryEntry | undefined>(undefined)
+  const chooseAll = (all: readonly Contained[]) => {
+    if (all.length > 0) onChoose(archiveOf(all))
+  }
+  const reading = useWork(async () => {
+    if (dropped.current) chooseAll(await droppedIn(dropped.current))
+  })
+  return (
+    <div class="stack">
+      <Drop
+        label={file ? file.name : a('ingest.drop')}
+        hint={file ? formatBytes(file.size) : a('ingest.drop.hint')}
+        accept=".zip,.tar,.gz,.tgz"
+        onFiles={([first]) => first && onChoose(first)}
+        onFolder={one => {
+          dropped.current = one
+          reading.run()
+        }}
+      />
+      <div>
+        <Button label={a('ingest.folder')} onClick={() => chooseFolder(chooseAll)} />
+      </div>
+      <ProblemNotice problem={reading.problem} />
+      <details>
+        <summary>{a('ingest.manifest')}</summary>
+        <p>{a('ingest.manifest.help')}</p>
+        <pre class="recipe">{manifest}</pre>
+        <p class="soft small">{a('ingest.manifest.columns')}</p>
+      </details>
+    </div>
+  )
+}
+
+interface OptionFieldsParts {
+  readonly options: Options
+  readonly onChange: (options: Options) => void
+}
+
+function OptionFields({ options, onChange }: OptionFieldsParts): JSX.Element {
+  const set = (change: Partial<Options>) => onChange({ ...options, ...change })
+  return (
+    <>
+      <div class="fields">
+        <Field label={a('ingest.name')} hint={a('ingest.name.hint')}>
+          <Input value={options.name} onText={name => set({ name })} />
+        </Field>
+        <RuleField
+          label={a('ingest.read')}
+          value={options.read}
+          choices={[['', a('ingest.read.archive')], ...readChoices()]}
+          onChange={read => set({ read })}
+        />
+        {options.read !== '' && options.read !== 'admin' && (
+          <>
+            <Field label={a('policies.from')}>
+              <Input type="date" value={options.from} onText={from => set({ from })} />
+            </Field>
+            <Field label={a('policies.until')}>
+              <Input type="date" value={options.until} onText={until => set({ until })} />
+            </Field>
+          </>
+        )}
+      </div>
+      <div>
+        <Check label={a('ingest.dry-run')} checked={options.dryRun} onChange={dryRun => set({ dryRun })} />
+        <Check
+          label={a('ingest.add-only')}
+          checked={options.addOnly}
+          onChange={addOnly => set({ addOnly })}
+        />
+      </div>
+    </>
   )
 }
 
@@ -223,5 +208,3 @@ function chooseFolder(onChosen: (all: readonly Contained[]) => void): void {
   input.onchange = () => input.files && onChosen(chosenIn(input.files))
   input.click()
 }
-
-export default Ingest
