@@ -1,17 +1,17 @@
 import type { Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
-import { Button, Form, IconButton, Input, Select } from '../../parts/controls.tsx'
+import { Button, Form, IconButton, Input, Select, Submit } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
-import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { Notice } from '../../parts/states.tsx'
 import { Follow } from '../processes/Follow.tsx'
+import { StaleOr } from './Declarations.tsx'
 import { changeFields, type Declared, type Misfit, misfitsIn } from './declared.ts'
 import { types } from './FieldForm.tsx'
 import { changesIn, fieldsChange, newRow, type Row, rowOf } from './field-changes.ts'
@@ -25,31 +25,43 @@ interface Parts {
   readonly onClose: () => void
 }
 
+/** The fields of an entity with what was changed of them, and new ones. */
+function useRows(entity: Declared) {
+  const [edits, setEdits] = useState<Readonly<Record<string, Partial<Row>>>>({})
+  const [added, setAdded] = useState<readonly Row[]>([])
+  const counter = useRef(0)
+  return {
+    rows: [
+      ...entity.fields.map(was => ({ ...rowOf(was), ...edits[`field ${was.name}`] })),
+      ...added.map(row => ({ ...row, ...edits[row.id] })),
+    ],
+    edit: (id: string, change: Partial<Row>) => setEdits({ ...edits, [id]: { ...edits[id], ...change } }),
+    add: () => {
+      counter.current++
+      setAdded([...added, { ...newRow, id: `new ${counter.current}` }])
+    },
+    drop: (id: string) => setAdded(added.filter(one => one.id !== id)),
+    clear: () => {
+      setEdits({})
+      setAdded([])
+    },
+  }
+}
+
 /**
  * Changes of fields, collected and made together (EA13). Values that can't have their new type are shown before.
  * To remove a field, one types the name of the collection.
  */
 export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Element {
   const { name } = entity
-  const [edits, setEdits] = useState<Readonly<Record<string, Partial<Row>>>>({})
-  const [added, setAdded] = useState<readonly Row[]>([])
+  const { rows, edit, add, drop, clear } = useRows(entity)
   const [following, setFollowing] = useState<{ readonly id: string; readonly text: string | undefined }>()
   const [checked, setChecked] = useState<{ readonly text: string; readonly misfits: readonly Misfit[] }>()
   const [isAsking, setAsking] = useState(false)
   const [done, setDone] = useState<number>()
-  const counter = useRef(0)
-  const rows = [
-    ...entity.fields.map(was => ({ ...rowOf(was), ...edits[`field ${was.name}`] })),
-    ...added.map(row => ({ ...row, ...edits[row.id] })),
-  ]
   const set = (id: string, change: Partial<Row>) => {
     setDone(undefined)
-    setEdits({ ...edits, [id]: { ...edits[id], ...change } })
-  }
-  const forget = () => {
-    setEdits({})
-    setAdded([])
-    setChecked(undefined)
+    edit(id, change)
   }
   const changes = rows.flatMap(changesIn)
   const change = fieldsChange(rows)
@@ -67,13 +79,13 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
     if (state !== 'completed') return
     setFollowing(undefined)
     if (following?.text !== undefined) return setChecked({ text: following.text, misfits: misfitsIn(result) })
-    forget()
+    clear()
+    setChecked(undefined)
     setDone(Number((result as { readonly records?: unknown } | null)?.records ?? 0))
     void loadEntities().catch(() => {})
     onChange()
   }
   const problem = checking.problem ?? making.problem
-  const isStale = problem instanceof CarrelProblem && problem.status === 412
   const isReady = changes.length > 0
   const remove = change.remove ?? []
   const submit = () => {
@@ -92,38 +104,14 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
             row={row}
             isKey={row.was !== undefined && [entity.key].flat().includes(row.was.name)}
             onChange={next => set(row.id, next)}
-            onForget={() => setAdded(added.filter(({ id }) => id !== row.id))}
+            onForget={() => drop(row.id)}
           />
         ))}
       </ul>
       <div>
-        <Button
-          icon={Plus}
-          label={a('new-entity.add')}
-          onClick={() => {
-            counter.current++
-            setAdded([...added, { ...newRow, id: `new ${counter.current}` }])
-          }}
-        />
+        <Button icon={Plus} label={a('new-entity.add')} onClick={add} />
       </div>
-      {changes.length > 0 && (
-        <>
-          <h3>{a('fields.list')}</h3>
-          <ul class="relations">
-            {changes.map(({ id, words, back }) => (
-              <li key={words}>
-                <bdi>{words}</bdi>
-                <IconButton
-                  icon={X}
-                  size={16}
-                  label={a('fields.take-back', { change: words })}
-                  onClick={() => (back ? set(id, back) : setAdded(added.filter(one => one.id !== id)))}
-                />
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Changes of={changes} onTakeBack={({ id, back }) => (back ? set(id, back) : drop(id))} />
       {misfits.length > 0 && (
         <Notice tone="bad">
           <p>{a('fields.misfits')}</p>
@@ -132,18 +120,10 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
       )}
       {isReady && change.types !== undefined && isChecked && <Notice tone="good">{a('fields.fit')}</Notice>}
       {done !== undefined && <FieldsChanged name={name} records={done} onRestore={onChange} />}
-      {isStale ? (
-        <Notice tone="warn">
-          {a('declare.stale')} <Button look="link" label={a('declare.stale.do')} onClick={onChange} />
-        </Notice>
-      ) : (
-        <ProblemNotice problem={problem} />
-      )}
+      <StaleOr problem={problem} onReload={onChange} />
       {following && <Follow key={following.id} id={following.id} onEnd={onEnd} />}
       <div class="row">
-        <Button
-          look="primary"
-          type="submit"
+        <Submit
           label={
             isChecked
               ? a('fields.do', { n: changes.length })
@@ -171,18 +151,43 @@ export function ChangeFields({ entity, tag, onChange, onClose }: Parts): JSX.Ele
   )
 }
 
-/** One field in a row: its name, its type, and for a new one the value in the records that are there. */
-function FieldRow({
-  row,
-  isKey,
-  onChange,
-  onForget,
-}: {
+type FieldChange = ReturnType<typeof changesIn>[number]
+
+interface ChangesParts {
+  readonly of: readonly FieldChange[]
+  readonly onTakeBack: (change: FieldChange) => void
+}
+
+/** The changes in words, each of which can be taken back. */
+const Changes = ({ of, onTakeBack }: ChangesParts): JSX.Element | null =>
+  of.length === 0 ? null : (
+    <>
+      <h3>{a('fields.list')}</h3>
+      <ul class="relations">
+        {of.map(one => (
+          <li key={one.words}>
+            <bdi>{one.words}</bdi>
+            <IconButton
+              icon={X}
+              size={16}
+              label={a('fields.take-back', { change: one.words })}
+              onClick={() => onTakeBack(one)}
+            />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+
+interface FieldRowParts {
   readonly row: Row
   readonly isKey: boolean
   readonly onChange: (change: Partial<Row>) => void
   readonly onForget: () => void
-}): JSX.Element {
+}
+
+/** One field in a row: its name, its type, and for a new one the value in the records that are there. */
+function FieldRow({ row, isKey, onChange, onForget }: FieldRowParts): JSX.Element {
   const { was, type, isGone } = row
   const called = was?.name ?? (row.name.trim() || a('fields.new'))
   if (isKey || isGone)
@@ -196,7 +201,7 @@ function FieldRow({
           <Button
             look="link"
             label={a('fields.keep')}
-            aria-label={`${a('fields.keep')}: ${called}`}
+            of={called}
             onClick={() => onChange({ isGone: false })}
           />
         )}
@@ -211,7 +216,7 @@ function FieldRow({
           maxLength={1_000}
           placeholder={was ? '' : a('fields.new')}
           value={row.name}
-          onText={text => onChange({ name: text })}
+          onText={name => onChange({ name })}
         />
       </Field>
       <Field hidden label={`${a('field.type')}: ${called}`}>
@@ -233,7 +238,7 @@ function FieldRow({
             autoComplete="off"
             maxLength={1_000}
             value={row.default}
-            onText={text => onChange({ default: text })}
+            onText={given => onChange({ default: given })}
           />
         </Field>
       )}

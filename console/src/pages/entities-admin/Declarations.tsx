@@ -41,14 +41,13 @@ const valuesOf = ({ entity }: Tagged): Values => ({
   relations: entity.relations,
 })
 
-/** A form with everything that an administrator declares about an entity. */
-export function Declarations({
-  tagged,
-  onChange,
-}: {
+interface DeclarationsParts {
   readonly tagged: Tagged
   readonly onChange: () => void
-}): JSX.Element {
+}
+
+/** A form with everything that an administrator declares about an entity. */
+export function Declarations({ tagged, onChange }: DeclarationsParts): JSX.Element {
   const start = valuesOf(tagged)
   const [values, setValues] = useTyped(start)
   const [unmatched, setUnmatched] = useState<readonly Relation[]>([])
@@ -66,7 +65,6 @@ export function Declarations({
   const wrong = wrongMember(work.problem)
   const faultAt = (member: string) =>
     wrong?.startsWith(`/${member}`) && work.problem instanceof CarrelProblem ? work.problem.detail : undefined
-  const isStale = work.problem instanceof CarrelProblem && work.problem.status === 412
   return (
     <Form class="declarations" onSubmit={() => !isSame && work.run()}>
       <Section title={a('declare.about')}>
@@ -75,7 +73,7 @@ export function Declarations({
             rows={3}
             maxLength={2_000}
             value={values.description}
-            onText={text => set({ description: text })}
+            onText={description => set({ description })}
           />
         </Field>
       </Section>
@@ -106,13 +104,7 @@ export function Declarations({
         <Relations entity={entity} relations={values.relations} onChange={relations => set({ relations })} />
         {faultAt('relations') && <Notice tone="bad">{faultAt('relations')}</Notice>}
         {unmatched.map(relation => (
-          <Notice key={relation.to.entity} tone="warn">
-            {a('relation.unmatched', {
-              relation: relationInWords(relation),
-              name: tOf('entity', entity.name),
-              other: tOf('entity', relation.to.entity),
-            })}
-          </Notice>
+          <Unmatched key={relation.to.entity} name={entity.name} relation={relation} />
         ))}
       </Section>
       <Section title={a('declare.condition')}>
@@ -127,17 +119,11 @@ export function Declarations({
             autoComplete="off"
             value={values.condition}
             placeholder='state = "active"'
-            onText={text => set({ condition: text })}
+            onText={condition => set({ condition })}
           />
         </Field>
       </Section>
-      {isStale ? (
-        <Notice tone="warn">
-          {a('declare.stale')} <Button look="link" label={a('declare.stale.do')} onClick={onChange} />
-        </Notice>
-      ) : (
-        wrong === undefined && <ProblemNotice problem={work.problem} />
-      )}
+      <StaleOr problem={work.problem} isShown={wrong === undefined} onReload={onChange} />
       <div class="row">
         <Submit label={t('save')} aria-disabled={isSame} busy={work.busy} />
         {!isSame && <Button label={t('cancel')} onClick={() => setValues(start)} />}
@@ -145,6 +131,21 @@ export function Declarations({
     </Form>
   )
 }
+
+interface UnmatchedParts {
+  readonly name: string
+  readonly relation: Relation
+}
+
+const Unmatched = ({ name, relation }: UnmatchedParts): JSX.Element => (
+  <Notice tone="warn">
+    {a('relation.unmatched', {
+      relation: relationInWords(relation),
+      name: tOf('entity', name),
+      other: tOf('entity', relation.to.entity),
+    })}
+  </Notice>
+)
 
 /** Says what it means that records can be written, or that they can't. */
 const Writing = ({ rule }: { readonly rule: string }): JSX.Element => (
@@ -160,6 +161,24 @@ const Writing = ({ rule }: { readonly rule: string }): JSX.Element => (
     )}
   </ul>
 )
+
+interface Parts {
+  readonly problem: unknown
+  /** False if the reason stands elsewhere. */
+  readonly isShown?: boolean
+  readonly onReload: () => void
+}
+
+/** Says why a change failed, and offers what is there now if others were faster. */
+export const StaleOr = ({ problem, isShown = true, onReload }: Parts): JSX.Element | null => {
+  if (!(problem instanceof CarrelProblem && problem.status === 412))
+    return isShown ? <ProblemNotice problem={problem} /> : null
+  return (
+    <Notice tone="warn">
+      {a('declare.stale')} <Button look="link" label={a('declare.stale.do')} onClick={onReload} />
+    </Notice>
+  )
+}
 
 /** Returns only the values that changed. */
 function changeFrom(before: Values, after: Values): Change {

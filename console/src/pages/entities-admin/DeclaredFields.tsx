@@ -25,15 +25,13 @@ import {
 import { declaredOf, FieldForm, typedOf } from './FieldForm.tsx'
 import { Misfits } from './Misfits.tsx'
 
-export function Fields({
-  entity,
-  tag,
-  onChange,
-}: {
+interface FieldsParts {
   readonly entity: Declared
   readonly tag: string | null
   readonly onChange: () => void
-}): JSX.Element {
+}
+
+export function Fields({ entity, tag, onChange }: FieldsParts): JSX.Element {
   const { name, source, fields } = entity
   const [changing, setChanging] = useState<DeclaredField>()
   const [describing, setDescribing] = useState<DeclaredField>()
@@ -56,12 +54,7 @@ export function Fields({
         <>
           <bdi>{field.collation ?? (field.type === 'text' ? a('field.code-point') : '–')}</bdi>{' '}
           {source === 'imported' && field.type === 'text' && (
-            <Button
-              look="link"
-              label={a('change')}
-              aria-label={`${a('change')}: ${field.name}`}
-              onClick={() => setChanging(field)}
-            />
+            <Button look="link" label={a('change')} of={field.name} onClick={() => setChanging(field)} />
           )}
         </>
       ),
@@ -78,7 +71,7 @@ export function Fields({
                 <Button
                   look="link"
                   label={a('field.describe')}
-                  aria-label={`${a('field.describe')}: ${field.name}`}
+                  of={field.name}
                   onClick={() => setDescribing(field)}
                 />
               </>
@@ -118,18 +111,15 @@ const declaredInWords = ({ required, unique, format, unit, oneOf, references }: 
     .filter(Boolean)
     .join(' · ')
 
-/** Declares how a field is shown, and what its values must be. */
-function Describe({
-  entity: { name, source },
-  field,
-  tag,
-  onClose,
-}: {
+interface DescribeParts {
   readonly entity: Declared
   readonly field: DeclaredField
   readonly tag: string | null
   readonly onClose: (done: boolean) => void
-}): JSX.Element {
+}
+
+/** Declares how a field is shown, and what its values must be. */
+function Describe({ entity: { name, source }, field, tag, onClose }: DescribeParts): JSX.Element {
   const [typed, setTyped] = useState(() => typedOf(field))
   const [misfits, setMisfits] = useState<readonly Misfit[]>([])
   const [refusal, setRefusal] = useState<CarrelProblem>()
@@ -208,16 +198,14 @@ const shownOf = ({ label, help, unit, format }: ReturnType<typeof declaredOf>) =
   format,
 })
 
-/** Changes the collation of a field, after which a process rewrites the records. */
-function Collation({
-  entity,
-  field: { name, collation = '' },
-  onClose,
-}: {
+interface CollationParts {
   readonly entity: string
   readonly field: DeclaredField
   readonly onClose: () => void
-}): JSX.Element {
+}
+
+/** Changes the collation of a field, after which a process rewrites the records. */
+function Collation({ entity, field: { name, collation = '' }, onClose }: CollationParts): JSX.Element {
   const [tag, setTag] = useState(collation)
   return (
     <Confirm

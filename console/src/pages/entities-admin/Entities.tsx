@@ -5,12 +5,11 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { Database, Plus, Table2, Upload } from '../../icons.ts'
 import { inOrder } from '../../in-order.ts'
-import { LinkButton } from '../../parts/controls.tsx'
+import { LinkButton, NameLink } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page, Section } from '../../parts/Page.tsx'
 import { Empty, Loading, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
-import { href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { countTables, tablesPath } from '../tables/tables.ts'
 import { adminPath, type Declared, entitiesAddress, importPath } from './declared.ts'
@@ -20,11 +19,7 @@ const columns = (): readonly Column<Declared>[] => [
   {
     id: 'name',
     label: a('entity.name'),
-    cell: ({ name }) => (
-      <a href={href(adminPath(name))}>
-        <bdi>{tOf('entity', name)}</bdi>
-      </a>
-    ),
+    cell: ({ name }) => <NameLink to={adminPath(name)} name={tOf('entity', name)} />,
   },
   {
     id: 'source',
@@ -52,7 +47,7 @@ const columns = (): readonly Column<Declared>[] => [
   },
 ]
 
-function Entities(): JSX.Element {
+export default function Entities(): JSX.Element {
   const { value: tables = 0 } = useLoad(countTables, [who.value])
   // All of them, because the service sorts by the names of the API.
   const { value, problem, reload } = useLoad(
@@ -71,9 +66,9 @@ function Entities(): JSX.Element {
       lead={a('entities.lead')}
       actions={
         <>
-          {tables > 0 && <LinkButton icon={Table2} label={a('tables.do')} href={href(tablesPath)} />}
-          <LinkButton icon={Plus} label={a('new-entity.title')} href={href('admin/new-entity')} />
-          <LinkButton look="primary" icon={Upload} label={a('import.do')} href={href(importPath())} />
+          {tables > 0 && <LinkButton icon={Table2} label={a('tables.do')} to={tablesPath} />}
+          <LinkButton icon={Plus} label={a('new-entity.title')} to={'admin/new-entity'} />
+          <LinkButton look="primary" icon={Upload} label={a('import.do')} to={importPath()} />
         </>
       }
     >
@@ -98,5 +93,3 @@ const Part = ({ label, rows }: { readonly label: string; readonly rows: readonly
       />
     </Section>
   )
-
-export default Entities

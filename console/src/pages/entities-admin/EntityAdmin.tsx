@@ -22,7 +22,7 @@ import { readersInWords } from './rules.ts'
 import { Versions } from './Versions.tsx'
 
 /** The declarations of one entity. */
-function EntityAdmin({ parameters: { name = '' } }: At<'name'>): JSX.Element {
+export default function EntityAdmin({ parameters: { name = '' } }: At<'name'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadDeclared(name, signal), [name, who.value])
   const [changing, setChanging] = useState(false)
   const [dropping, setDropping] = useState(false)
@@ -38,13 +38,9 @@ function EntityAdmin({ parameters: { name = '' } }: At<'name'>): JSX.Element {
       lead={entity.description}
       actions={
         <>
-          <LinkButton
-            icon={Table2}
-            label={a('entity.show')}
-            href={href(`entities/${encodeURIComponent(name)}`)}
-          />
+          <LinkButton icon={Table2} label={a('entity.show')} to={`entities/${encodeURIComponent(name)}`} />
           {entity.source === 'imported' && (
-            <LinkButton look="primary" icon={Upload} label={a('import.do')} href={href(importPath(name))} />
+            <LinkButton look="primary" icon={Upload} label={a('import.do')} to={importPath(name)} />
           )}
           {isOwn && (
             <Button look="danger" icon={Trash2} label={a('entity.drop')} onClick={() => setDropping(true)} />
@@ -67,7 +63,8 @@ function EntityAdmin({ parameters: { name = '' } }: At<'name'>): JSX.Element {
         </div>
         {changing ? (
           <ChangeFields
-            {...{ entity, tag: value.tag }}
+            entity={entity}
+            tag={value.tag}
             onChange={reload}
             onClose={() => setChanging(false)}
           />
@@ -119,5 +116,3 @@ function About({ entity }: { readonly entity: Declared }): JSX.Element {
     />
   )
 }
-
-export default EntityAdmin

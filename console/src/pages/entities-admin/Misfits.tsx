@@ -8,17 +8,16 @@ import type { Misfit } from './declared.ts'
 /** Number of characters after which the service cuts an example. */
 const cutAt = 100
 
+interface Parts {
+  readonly entity: string
+  readonly misfits: readonly Misfit[]
+}
+
 /**
  * Lists what doesn't fit, with links to the records. They open beside the page, so that it can be checked again
  * when they are corrected.
  */
-export function Misfits({
-  entity: name,
-  misfits,
-}: {
-  readonly entity: string
-  readonly misfits: readonly Misfit[]
-}): JSX.Element {
+export function Misfits({ entity: name, misfits }: Parts): JSX.Element {
   const entity = entities.value?.find(one => one.name === name)
   return (
     <ul class="misfits">

@@ -27,12 +27,15 @@ interface NewField {
 
 let last = 0
 const fieldNamed = (name: string, isKey: boolean): NewField => ({
-  ...{ id: ++last, name, type: isKey ? 'integer' : 'text', isKey },
+  id: ++last,
+  name,
+  type: isKey ? 'integer' : 'text',
+  isKey,
   typed: typedOf({}),
 })
 
 /** A collection of records made without a file. */
-function NewEntity(): JSX.Element {
+export default function NewEntity(): JSX.Element {
   const [name, setName] = useState('')
   const [description, setDescription] = useState('')
   const [read, setRead] = useState('admin')
@@ -43,15 +46,17 @@ function NewEntity(): JSX.Element {
   ])
   const set = (id: number, change: Partial<NewField>) =>
     setFields(fields.map(one => (one.id === id ? { ...one, ...change } : one)))
+  const given = fields.filter(one => one.name.trim() !== '')
   const work = useWork(async () => {
-    const given = fields.filter(one => one.name.trim() !== '')
     await service.value.request('PUT', addressOf(name.trim()), {
       body: JSON.stringify({
         ...(description.trim() !== '' && { description: description.trim() }),
-        ...{ read, write: write || null },
+        read,
+        write: write || null,
         key: given.filter(one => one.isKey).map(one => one.name.trim()),
         fields: given.map(one => ({
-          ...{ name: one.name.trim(), type: one.type },
+          name: one.name.trim(),
+          type: one.type,
           ...declaredOf(one.typed, one.type),
         })),
       }),
@@ -64,7 +69,6 @@ function NewEntity(): JSX.Element {
   const wrong = wrongMember(work.problem)
   const detail = work.problem instanceof CarrelProblem ? work.problem.detail : undefined
   const faultOf = (member: string) => (wrong?.startsWith(member) ? detail : undefined)
-  const given = fields.filter(one => one.name.trim() !== '')
   const isWhole = name.trim() !== '' && given.some(one => one.isKey)
   return (
     <Page
@@ -106,58 +110,16 @@ function NewEntity(): JSX.Element {
           <ol class="new-fields">
             {fields.map((field, at) => {
               const place = given.indexOf(field)
-              const title = field.name.trim() || a('new-entity.field', { n: at + 1 })
               return (
-                <li key={field.id} class="new-relation">
-                  <div class="fields">
-                    <Field
-                      label={a('field.name')}
-                      fault={place < 0 ? undefined : faultOf(`/fields/${place}/name`)}
-                    >
-                      <Input
-                        autoComplete="off"
-                        spellcheck={false}
-                        maxLength={1_000}
-                        value={field.name}
-                        onText={text => set(field.id, { name: text })}
-                      />
-                    </Field>
-                    <Field label={a('field.type')}>
-                      <Select
-                        value={field.type}
-                        onChoose={chosen => set(field.id, { type: chosen })}
-                        options={types.map(type => [type, tOf('type', type)])}
-                      />
-                    </Field>
-                  </div>
-                  <div class="row spread">
-                    <label class="check">
-                      <input
-                        type="checkbox"
-                        checked={field.isKey}
-                        onChange={event => set(field.id, { isKey: event.currentTarget.checked })}
-                      />
-                      {a('new-entity.key')}
-                    </label>
-                    <Button
-                      look="icon"
-                      icon={X}
-                      size={16}
-                      aria-label={`${t('remove')}: ${title}`}
-                      onClick={() => setFields(fields.filter(one => one !== field))}
-                    />
-                  </div>
-                  <details open={place >= 0 && faultOf(`/fields/${place}/`) !== undefined ? true : undefined}>
-                    <summary>{a('new-entity.more', { name: title })}</summary>
-                    <FieldForm
-                      entity={name.trim()}
-                      type={field.type}
-                      typed={field.typed}
-                      onChange={typed => set(field.id, { typed })}
-                      faultAt={member => (place < 0 ? undefined : faultOf(`/fields/${place}/${member}`))}
-                    />
-                  </details>
-                </li>
+                <FieldItem
+                  key={field.id}
+                  entity={name.trim()}
+                  field={field}
+                  title={field.name.trim() || a('new-entity.field', { n: at + 1 })}
+                  faultOf={member => (place < 0 ? undefined : faultOf(`/fields/${place}/${member}`))}
+                  onChange={change => set(field.id, change)}
+                  onRemove={() => setFields(fields.filter(one => one !== field))}
+                />
               )
             })}
           </ol>
@@ -172,11 +134,65 @@ function NewEntity(): JSX.Element {
         <ProblemNotice problem={work.problem} />
         <div class="row">
           <Submit label={a('new-entity.do')} aria-disabled={!isWhole} busy={work.busy} />
-          <LinkButton label={t('cancel')} href={href('admin/entities')} />
+          <LinkButton label={t('cancel')} to={'admin/entities'} />
         </div>
       </Form>
     </Page>
   )
 }
 
-export default NewEntity
+interface Parts {
+  readonly entity: string
+  readonly field: NewField
+  readonly title: string
+  /** @param member the empty string: any member */
+  readonly faultOf: (member: string) => string | undefined
+  readonly onChange: (change: Partial<NewField>) => void
+  readonly onRemove: () => void
+}
+
+function FieldItem({ entity, field, title, faultOf, onChange, onRemove }: Parts): JSX.Element {
+  return (
+    <li class="new-relation">
+      <div class="fields">
+        <Field label={a('field.name')} fault={faultOf('name')}>
+          <Input
+            autoComplete="off"
+            spellcheck={false}
+            maxLength={1_000}
+            value={field.name}
+            onText={name => onChange({ name })}
+          />
+        </Field>
+        <Field label={a('field.type')}>
+          <Select
+            value={field.type}
+            onChoose={type => onChange({ type })}
+            options={types.map(type => [type, tOf('type', type)])}
+          />
+        </Field>
+      </div>
+      <div class="row spread">
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={field.isKey}
+            onChange={event => onChange({ isKey: event.currentTarget.checked })}
+          />
+          {a('new-entity.key')}
+        </label>
+        <Button look="icon" icon={X} size={16} aria-label={`${t('remove')}: ${title}`} onClick={onRemove} />
+      </div>
+      <details open={faultOf('') !== undefined ? true : undefined}>
+        <summary>{a('new-entity.more', { name: title })}</summary>
+        <FieldForm
+          entity={entity}
+          type={field.type}
+          typed={field.typed}
+          onChange={typed => onChange({ typed })}
+          faultAt={faultOf}
+        />
+      </details>
+    </li>
+  )
+}

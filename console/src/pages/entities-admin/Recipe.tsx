@@ -22,16 +22,14 @@ import { changeDeclared, type Tagged } from './declared.ts'
 type Recipe = Schemas['Recipe']
 type Row = readonly [name: string, field: Schemas['FieldRecipe']]
 
-/** Says how the next file of an entity is read, and where that comes from. It can be saved as a file, and removed. */
-export function KeptRecipe({
-  tagged: { entity, tag },
-  recipe,
-  onChange,
-}: {
+interface Parts {
   readonly tagged: Tagged
   readonly recipe: Recipe
   readonly onChange: () => void
-}): JSX.Element {
+}
+
+/** Says how the next file of an entity is read, and where that comes from. It can be saved as a file, and removed. */
+export function KeptRecipe({ tagged: { entity, tag }, recipe, onChange }: Parts): JSX.Element {
   const { name } = entity
   const [isRemoving, setRemoving] = useState(false)
   const { value: origin } = useLoad(signal => originOf(name, signal), [name, JSON.stringify(recipe)])
@@ -80,9 +78,8 @@ export function KeptRecipe({
             toast(a('recipe.removed'))
             onChange()
           }}
-        >
-          <p>{a('recipe.remove.help')}</p>
-        </Confirm>
+          help={a('recipe.remove.help')}
+        />
       )}
     </Section>
   )

@@ -72,15 +72,13 @@ export function Relations({ entity, relations, onChange }: Parts): JSX.Element {
   )
 }
 
-function NewRelation({
-  entity,
-  onAdd,
-  onCancel,
-}: {
+interface NewRelationParts {
   readonly entity: Declared
   readonly onAdd: (relation: Relation) => void
   readonly onCancel: () => void
-}): JSX.Element {
+}
+
+function NewRelation({ entity, onAdd, onCancel }: NewRelationParts): JSX.Element {
   const others = inOrder(entities.value ?? []).filter(({ name }) => name !== entity.name)
   const [to, setTo] = useState(others[0]?.name ?? '')
   const target = others.find(({ name }) => name === to)
@@ -136,18 +134,15 @@ function NewRelation({
 /** Stands for a path that is typed. */
 const typed = '\0'
 
-/** A choice of a field, of a path that records have inside of one, or of a path that is typed. */
-function Side({
-  label,
-  of: { name, fields },
-  value,
-  onValue,
-}: {
+interface SideParts {
   readonly label: string
   readonly of: Pick<Declared, 'name' | 'fields'>
   readonly value: string
   readonly onValue: (value: string) => void
-}): JSX.Element {
+}
+
+/** A choice of a field, of a path that records have inside of one, or of a path that is typed. */
+function Side({ label, of: { name, fields }, value, onValue }: SideParts): JSX.Element {
   const [isTyped, setTyped] = useState(false)
   const found = useLoad(signal => pathsIn(name, fields, signal), [name])
   const hasJson = fields.some(({ type }) => type === 'json')

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a, aOf } from '../../i18n/admin.ts'
-import { Input } from '../../parts/controls.tsx'
+import { Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
@@ -32,15 +32,15 @@ export function RuleField({ label, value, choices, onChange, fault, persons = fa
   return (
     <div class="stack rule">
       <Field label={label} fault={isGroup ? undefined : fault}>
-        <select value={kind ?? value} onChange={event => onChange(event.currentTarget.value)}>
-          {choices.map(([rule, text]) => (
-            <option key={rule} value={rule}>
-              {text}
-            </option>
-          ))}
-          <option value="group:">{a('rule.a-group')}</option>
-          {persons && <option value="eperson:">{a('rule.a-person')}</option>}
-        </select>
+        <Select
+          value={kind ?? value}
+          onChoose={onChange}
+          options={[
+            ...choices,
+            ['group:', a('rule.a-group')],
+            ...(persons ? [['eperson:', a('rule.a-person')] as const] : []),
+          ]}
+        />
       </Field>
       {isGroup && <GroupName name={name} fault={fault} onName={next => onChange(`group:${next}`)} />}
       {kind === 'eperson:' && <OnePerson uuid={name} onChange={uuid => onChange(`eperson:${uuid}`)} />}
@@ -48,14 +48,13 @@ export function RuleField({ label, value, choices, onChange, fault, persons = fa
   )
 }
 
-/** The person with a UUID; '' if one has yet to be chosen. */
-function OnePerson({
-  uuid,
-  onChange,
-}: {
+interface OnePersonParts {
   readonly uuid: string
   readonly onChange: (uuid: string) => void
-}): JSX.Element {
+}
+
+/** The person with a UUID; '' if one has yet to be chosen. */
+function OnePerson({ uuid, onChange }: OnePersonParts): JSX.Element {
   const { value, problem } = useLoad(
     async signal => (uuid === '' ? undefined : await loadPerson(uuid, signal)),
     [uuid],
@@ -65,15 +64,13 @@ function OnePerson({
   return <ChosenPerson person={value} onChange={person => onChange(person?.uuid ?? '')} />
 }
 
-function GroupName({
-  name,
-  onName,
-  fault,
-}: {
+interface GroupNameParts {
   readonly name: string
   readonly onName: (name: string) => void
   readonly fault: string | undefined
-}): JSX.Element {
+}
+
+function GroupName({ name, onName, fault }: GroupNameParts): JSX.Element {
   const list = useId()
   const [known, setKnown] = useState<readonly string[]>([])
   useEffect(() => {

@@ -12,14 +12,13 @@ import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { restoreVersion, type Version, versionsAddress } from './declared.ts'
 
-/** The versions of an entity that imports have replaced. One click restores one, and can be undone. */
-export function Versions({
-  name,
-  onRestore,
-}: {
+interface VersionsParts {
   readonly name: string
   readonly onRestore: () => void
-}): JSX.Element {
+}
+
+/** The versions of an entity that imports have replaced. One click restores one, and can be undone. */
+export function Versions({ name, onRestore }: VersionsParts): JSX.Element {
   const chosen = useRef<Version | undefined>(undefined)
   const restoring = useWork(async () => {
     if (!chosen.current) return
@@ -54,7 +53,7 @@ export function Versions({
               <Button
                 look="link"
                 label={a('version.restore')}
-                aria-label={`${a('version.restore')}: ${formatTime(version.replaced)}`}
+                of={formatTime(version.replaced)}
                 aria-busy={restoring.busy && chosen.current?.id === version.id}
                 onClick={() => {
                   if (!restoring.busy) chosen.current = version
@@ -69,16 +68,14 @@ export function Versions({
   )
 }
 
-/** Says that fields are changed, and until when the version before can be restored. */
-export function FieldsChanged({
-  name,
-  records,
-  onRestore,
-}: {
+interface Parts {
   readonly name: string
   readonly records: number
   readonly onRestore: () => void
-}): JSX.Element {
+}
+
+/** Says that fields are changed, and until when the version before can be restored. */
+export function FieldsChanged({ name, records, onRestore }: Parts): JSX.Element {
   const { value } = useLoad(
     signal => service.value.list<Version>(versionsAddress(name)).page(0, 1, signal),
     [name],

@@ -18,7 +18,12 @@ export interface Row {
 }
 
 export const rowOf = (was: Declared['fields'][number]): Row => ({
-  ...{ id: `field ${was.name}`, was, name: was.name, type: was.type, isGone: false, default: '' },
+  id: `field ${was.name}`,
+  was,
+  name: was.name,
+  type: was.type,
+  isGone: false,
+  default: '',
 })
 
 export const newRow: Row = { id: '', was: undefined, name: '', type: 'text', isGone: false, default: '' }
@@ -52,7 +57,9 @@ export function changesIn(row: Row): readonly Change[] {
           {
             id,
             words: a('fields.retyped', {
-              ...{ name: was.name, was: tOf('type', was.type), next: tOf('type', type) },
+              name: was.name,
+              was: tOf('type', was.type),
+              next: tOf('type', type),
             }),
             back: { type: was.type },
           },
@@ -70,7 +77,8 @@ export function fieldsChange(rows: readonly Row[]): FieldsChange {
       ? []
       : [
           {
-            ...{ name: name.trim(), type },
+            name: name.trim(),
+            type,
             ...(value !== '' &&
               type !== 'json' && { default: valueIn(value, type) as string | number | boolean }),
           },
