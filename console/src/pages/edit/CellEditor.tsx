@@ -1,13 +1,15 @@
-import type { JSX } from 'preact'
+import type { JSX, RefObject } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { EntityField, Json } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
+import type { ComboboxInput } from '../../parts/Combobox.tsx'
 import { RecordPicker, referencedBy } from './RecordPicker.tsx'
 import {
   choicesOf,
   fitsPicker,
   fromPicker,
   jsonOf,
+  type Kind,
   kindOf,
   nameFor,
   type Typed,
@@ -78,9 +80,9 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
       onDone(0)
     } else void finish(() => onDone(key === 'Enter' ? 0 : event.shiftKey ? -1 : 1))
   }
-  const named = {
+  const named: Named = {
     'aria-label': nameFor(field),
-    'aria-invalid': fault === undefined ? undefined : ('true' as const),
+    'aria-invalid': fault === undefined ? undefined : 'true',
     'aria-busy': busy,
     title: fault,
     onKeyDown,
@@ -89,61 +91,101 @@ export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts
       if (typeof json === 'string' && problem === undefined) void finish(onLeave)
     },
   }
-  const common = { ...named, ref: control }
   return (
     <span class="cell-editor">
-      {choices || kind === 'boolean' ? (
-        <select
-          {...common}
-          value={typed ?? ''}
-          onChange={event => setTyped(event.currentTarget.value === '' ? null : event.currentTarget.value)}
-        >
-          <option value="">{t('edit.null')}</option>
-          {(choices ?? ['true', 'false']).map(one => (
-            <option key={one} value={one}>
-              {kind === 'boolean' ? t(one === 'true' ? 'yes' : 'no') : one}
-            </option>
-          ))}
-        </select>
-      ) : kind === 'date-time' && fitsPicker(typed) ? (
-        <input
-          {...common}
-          type="datetime-local"
-          step={1}
-          max="9999-12-31T23:59:59"
-          value={toPicker(typed)}
-          onInput={event => setTyped(fromPicker(event.currentTarget.value))}
-        />
-      ) : other ? (
-        <RecordPicker
-          {...named}
-          of={other}
-          inputRef={control}
-          placeholder={typed === null ? t('edit.null') : ''}
-          text={typed ?? ''}
-          onText={text => {
-            setProblem(undefined)
-            setTyped(text === '' ? null : text)
-          }}
-        />
-      ) : (
-        <input
-          {...common}
-          type="text"
-          autoComplete="off"
-          placeholder={typed === null ? t('edit.null') : ''}
-          value={typed ?? ''}
-          onInput={event => {
-            setProblem(undefined)
-            setTyped(event.currentTarget.value)
-          }}
-        />
-      )}
+      <Control
+        kind={kind}
+        choices={choices}
+        other={other}
+        named={named}
+        control={control}
+        typed={typed}
+        onTyped={setTyped}
+        onText={text => {
+          setProblem(undefined)
+          setTyped(text)
+        }}
+      />
       {fault !== undefined && (
         <span class="cell-fault" role="alert">
           {fault}
         </span>
       )}
     </span>
+  )
+}
+
+type Named = Pick<
+  ComboboxInput,
+  'aria-label' | 'aria-invalid' | 'aria-busy' | 'title' | 'onKeyDown' | 'onBlur'
+>
+
+/** The control for the type of a field. */
+function Control({
+  kind,
+  choices,
+  other,
+  named,
+  control,
+  typed,
+  onTyped,
+  onText,
+}: {
+  readonly kind: Kind
+  readonly choices: readonly string[] | undefined
+  readonly other: ReturnType<typeof referencedBy>
+  readonly named: Named
+  readonly control: RefObject<(HTMLInputElement & HTMLSelectElement) | null>
+  readonly typed: Typed
+  /** Called with a value that was chosen. */
+  readonly onTyped: (typed: Typed) => void
+  /** Called with a text, which may need many keys. */
+  readonly onText: (typed: Typed) => void
+}): JSX.Element {
+  const common = { ...named, ref: control } as object
+  const value = typed ?? ''
+  const placeholder = typed === null ? t('edit.null') : ''
+  if (choices || kind === 'boolean')
+    return (
+      <select {...common} value={value} onChange={event => onTyped(event.currentTarget.value || null)}>
+        <option value="">{t('edit.null')}</option>
+        {(choices ?? ['true', 'false']).map(one => (
+          <option key={one} value={one}>
+            {kind === 'boolean' ? t(one === 'true' ? 'yes' : 'no') : one}
+          </option>
+        ))}
+      </select>
+    )
+  if (kind === 'date-time' && fitsPicker(typed))
+    return (
+      <input
+        {...common}
+        type="datetime-local"
+        step={1}
+        max="9999-12-31T23:59:59"
+        value={toPicker(typed)}
+        onInput={event => onTyped(fromPicker(event.currentTarget.value))}
+      />
+    )
+  if (other)
+    return (
+      <RecordPicker
+        {...named}
+        of={other}
+        inputRef={control}
+        placeholder={placeholder}
+        text={value}
+        onText={text => onText(text === '' ? null : text)}
+      />
+    )
+  return (
+    <input
+      {...common}
+      type="text"
+      autoComplete="off"
+      placeholder={placeholder}
+      value={value}
+      onInput={event => onText(event.currentTarget.value)}
+    />
   )
 }

@@ -54,7 +54,7 @@ export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: 
   return (
     <Form class="stack edit-form" onSubmit={saving.run}>
       <Notice tone="warn">
-        {t(now ? 'conflict' : 'conflict.deleted')} <WhoWrote {...{ entity, before, now }} />
+        {t(now ? 'conflict' : 'conflict.deleted')} <WhoWrote entity={entity} before={before} now={now} />
       </Notice>
       {now &&
         sides.map(side => (

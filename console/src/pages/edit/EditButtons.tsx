@@ -7,7 +7,7 @@ import { Check, Pencil, Plus } from '../../icons.ts'
 import { Button, LinkButton } from '../../parts/controls.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { go, href } from '../../router.ts'
+import { go } from '../../router.ts'
 import { isAdministrator } from '../../session.ts'
 import { RecordDialog } from './RecordDialog.tsx'
 
@@ -59,7 +59,7 @@ export function EditButtons({ entity }: { readonly entity: Entity }): JSX.Elemen
             <LinkButton
               look="primary"
               label={t('edit.closed.open')}
-              href={href(`admin/entities/${encodeURIComponent(name)}`)}
+              to={`admin/entities/${encodeURIComponent(name)}`}
             />
           }
         >

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { type DataRecord, type Entity, type EntityField, keyOf, keyText } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
@@ -12,6 +12,7 @@ import { blockPasted, PastedBlock } from './PastedBlock.tsx'
 import { RecordDialog } from './RecordDialog.tsx'
 import { type Ticked, Ticks, tickColumn } from './Ticks.tsx'
 import { changed } from './undo.ts'
+import { type Place, usePlaces } from './use-places.ts'
 import { type Edits, isSame, kindOf, type Typed } from './values.ts'
 import { change, load, loadAgain, type Stored, writeAgain } from './writing.ts'
 import './edit.css'
@@ -28,12 +29,6 @@ interface Parts extends TableParts {
   readonly fields: readonly EntityField[]
 }
 
-/** A cell by its record and its field. */
-interface Place {
-  readonly row: string
-  readonly field: string
-}
-
 /** The form that lies over the table. */
 interface Opened {
   readonly stored: Stored
@@ -44,8 +39,6 @@ interface Opened {
 /** The table of records in which cells are edited in place. */
 export function EditTable({ entity, fields, condition, total, ...table }: Parts): JSX.Element {
   const { rows, columns } = table
-  const whole = useRef<HTMLDivElement>(null)
-  const [at, setAt] = useState<Place>()
   const [editing, setEditing] = useState<Place & { readonly first: Typed | undefined }>()
   const [form, setForm] = useState<Opened>()
   const [problem, setProblem] = useState<unknown>()
@@ -58,34 +51,9 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
   // Only ticked records that are on the screen are chosen.
   const chosen = ticked === 'all' ? new Set(ids) : new Set(ids.filter(id => ticked.has(id)))
   useEffect(() => setTicked(new Set()), [condition])
-  const current = at && ids.includes(at.row) && names.includes(at.field) ? at : undefined
+  const { whole, current, first, setAt, focusOn, moved, nextOf } = usePlaces(ids, names, keys, rows)
   const recordAt = (place: Place) => rows[ids.indexOf(place.row)]
   const fieldAt = ({ field }: Place) => fields.find(({ name }) => name === field)
-
-  const toFocus = useRef<Place | undefined>(undefined)
-  const focusOn = (place: Place | undefined) => {
-    if (!place) return
-    setAt(place)
-    toFocus.current = place
-  }
-  // Focuses the cell before the browser handles another key, so that none is lost.
-  useLayoutEffect(() => {
-    const cell = toFocus.current && cellOf(whole.current, toFocus.current)
-    if (!cell) return
-    toFocus.current = undefined
-    cell.focus()
-  })
-  const moved = (place: Place, down: number, right: number): Place | undefined => {
-    const row = ids[ids.indexOf(place.row) + down]
-    const field = names[names.indexOf(place.field) + right]
-    return row !== undefined && field !== undefined ? { row, field } : undefined
-  }
-  /** The next cell that can be edited, in the direction of reading or against it. */
-  const nextOf = (place: Place, step: 1 | -1): Place | undefined => {
-    const all = ids.flatMap(row => names.filter(field => !keys.has(field)).map(field => ({ row, field })))
-    const here = all.findIndex(one => one.row === place.row && one.field === place.field)
-    return all[here + step]
-  }
 
   function tell(error: unknown): void {
     setProblem(error)
@@ -176,12 +144,6 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
     else begin(current, text)
   }
 
-  // A cell that had the focus keeps it when its row is written again.
-  useEffect(() => {
-    if (current && document.activeElement === document.body) cellOf(whole.current, current)?.focus()
-  }, [rows])
-
-  const first = ids[0] !== undefined && names[0] !== undefined ? { row: ids[0], field: names[0] } : undefined
   const edited: readonly Column<DataRecord>[] = columns.map(column => ({
     ...column,
     cell: record => {
@@ -217,7 +179,15 @@ export function EditTable({ entity, fields, condition, total, ...table }: Parts)
           </Notice>
         )
       )}
-      <Ticks {...{ entity, ids, chosen, condition, total, ticked, setTicked }} />
+      <Ticks
+        entity={entity}
+        ids={ids}
+        chosen={chosen}
+        condition={condition}
+        total={total}
+        ticked={ticked}
+        setTicked={setTicked}
+      />
       <Table
         {...table}
         columns={[tickColumn(entity, ids, chosen, setTicked), ...edited, openColumn(entity, openForm)]}
@@ -260,9 +230,6 @@ const steps: Readonly<Record<string, readonly [down: number, right: number]>> = 
   ArrowRight: [0, 1],
   ArrowLeft: [0, -1],
 }
-
-const cellOf = (whole: Element | null, { row, field }: Place): HTMLElement | null | undefined =>
-  whole?.querySelector<HTMLElement>(`td[data-row="${CSS.escape(row)}"][data-field="${CSS.escape(field)}"]`)
 
 const openColumn = (entity: Entity, open: (place: Place) => void): Column<DataRecord> => ({
   id: '\0open',

@@ -13,14 +13,13 @@ import { conflicts, loadHistory, type Past, writes } from './writing.ts'
 /** Number of changes that an answer has at most. */
 const page = 20
 
-/** The changes of a record and their authors, for those who may write it. */
-export function History({
-  entity,
-  record,
-}: {
+interface Parts {
   readonly entity: Entity
   readonly record: DataRecord
-}): JSX.Element {
+}
+
+/** The changes of a record and their authors, for those who may write it. */
+export function History({ entity, record }: Parts): JSX.Element {
   const key = keyText(entity, record)
   const first = useLoad(
     signal => loadHistory(entity, key, undefined, signal),

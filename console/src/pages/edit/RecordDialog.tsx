@@ -22,19 +22,16 @@ export function RecordDialog({ onClose, ...parts }: Parameters<typeof RecordForm
   )
 }
 
-/** Asks whether a record is to be deleted, by the name that people know it by. */
-export function DeleteRecord({
-  entity,
-  stored,
-  title,
-  onClose,
-}: {
+interface Parts {
   readonly entity: Entity
   readonly stored: Stored
   /** A name of the record besides its key. */
   readonly title: string
   readonly onClose: (done: boolean) => void
-}): JSX.Element {
+}
+
+/** Asks whether a record is to be deleted, by the name that people know it by. */
+export function DeleteRecord({ entity, stored, title, onClose }: Parts): JSX.Element {
   const key = keyText(entity, stored.record)
   return (
     <Confirm

@@ -43,13 +43,12 @@ interface Parts {
 /** Unsaved input, kept so that it survives a reload and a new login. */
 interface Draft {
   /** The record that it is typed over. */
-  readonly over: Pick<Stored, 'text' | 'tag'> | undefined
+  readonly over: Base
   readonly edits: Edits
 }
 
-/** A form with all fields of a record: one that is there, or a new one. */
-export function RecordForm(parts: Parts): JSX.Element {
-  const { entity, stored, copied, lost, focus, onClose } = parts
+/** Keeps what is typed over a record, or for a new one, until it is saved. */
+function useEdits({ entity, stored, copied, lost }: Parts) {
   const keys = keyOf(entity)
   const of = stored
     ? keyText(entity, stored.record)
@@ -71,18 +70,6 @@ export function RecordForm(parts: Parts): JSX.Element {
     () => new Map(entity.fields.map(field => [field.name, kindOf(field, before[field.name])] as const)),
     [entity, before],
   )
-  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
-  const [refused, setRefused] = useState<Readonly<Record<string, string>>>({})
-  const [others, setOthers] = useState<{ readonly now: Stored | undefined } | undefined>(lost)
-  const [taken, setTaken] = useState<DataRecord>()
-  const form = useRef<HTMLFormElement>(null)
-  useEffect(() => {
-    if (focus === undefined) return
-    const control = controlOf(form.current, focus)
-    control?.focus()
-    control?.scrollIntoView({ block: 'center' })
-  }, [focus])
-
   const keep = (next: Draft) => draft.set(JSON.stringify(next))
   const typedIn = (name: string, kind: Kind): Typed =>
     Object.hasOwn(edits, name) ? (edits[name] ?? null) : typedOf(over ? before[name] : null, kind)
@@ -95,12 +82,30 @@ export function RecordForm(parts: Parts): JSX.Element {
     const json = Object.hasOwn(edits, name) ? jsonOf(typed, kind) : ''
     return typeof json === 'string' ? undefined : json
   }
+  return { draft, isDraft, start, over, edits, kinds, keys, keep, typedIn, faultOf }
+}
 
-  async function save(
-    chosen: Edits,
-    base: Pick<Stored, 'text' | 'tag'> | undefined,
-    isNew = !base,
-  ): Promise<void> {
+/** The record that is changed; undefined for a new one. */
+type Base = Pick<Stored, 'text' | 'tag'> | undefined
+
+/** The places where a refusal is shown. */
+interface Refusals {
+  /** The service refuses the value of a field. */
+  readonly refuse: (name: string, detail: string) => void
+  /** A new record has the key of one that is there. */
+  readonly take: (record: DataRecord) => void
+  /** Others have changed the record, or removed it. */
+  readonly conflict: (now: Stored | undefined) => void
+}
+
+/** Returns the function that saves what was typed. */
+function saverOf(
+  entity: Entity,
+  kinds: ReadonlyMap<string, Kind>,
+  finish: (saved: Stored | undefined) => void,
+  on: Refusals,
+) {
+  async function save(chosen: Edits, base: Base, isNew = !base): Promise<void> {
     const values = newValues(chosen, kinds, isNew ? undefined : base)
     try {
       if (isNew) {
@@ -119,31 +124,54 @@ export function RecordForm(parts: Parts): JSX.Element {
   }
 
   /** Shows a refusal where it belongs: at its field, or beside what others have written. */
-  async function understand(
-    error: unknown,
-    chosen: Edits,
-    base: Pick<Stored, 'text' | 'tag'> | undefined,
-    isNew: boolean,
-  ): Promise<void> {
+  async function understand(error: unknown, chosen: Edits, base: Base, isNew: boolean): Promise<void> {
     if (!(error instanceof CarrelProblem)) throw error
     const pointer = error.members.pointer
     const name = typeof pointer === 'string' ? fieldIn(pointer) : undefined
     if (error.code === 'record-refused' && name !== undefined && kinds.has(name)) {
-      setOthers(undefined)
-      setRefused({ [name]: error.detail })
-      controlOf(form.current, name)?.focus()
+      on.refuse(name, error.detail)
     } else if (error.status === 412 && isNew) {
-      setOthers(undefined)
-      setTaken(readExactly(withValues(entity, base?.text, newValues(chosen, kinds, undefined))) as DataRecord)
+      on.take(readExactly(withValues(entity, base?.text, newValues(chosen, kinds, undefined))) as DataRecord)
     } else if ((error.status === 412 || error.status === 404) && base)
-      setOthers({ now: await loadAgain(entity, readExactly(base.text) as DataRecord) })
+      on.conflict(await loadAgain(entity, readExactly(base.text) as DataRecord))
     else throw error
   }
+  return save
+}
+
+/** A form with all fields of a record: one that is there, or a new one. */
+export function RecordForm(parts: Parts): JSX.Element {
+  const { entity, lost, focus, onClose } = parts
+  const edited = useEdits(parts)
+  const { draft, start, over, edits, kinds, keys, keep, typedIn, faultOf } = edited
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
+  const [refused, setRefused] = useState<Readonly<Record<string, string>>>({})
+  const [others, setOthers] = useState<{ readonly now: Stored | undefined } | undefined>(lost)
+  const [taken, setTaken] = useState<DataRecord>()
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    if (focus === undefined) return
+    const control = controlOf(form.current, focus)
+    control?.focus()
+    control?.scrollIntoView({ block: 'center' })
+  }, [focus])
 
   const finish = (saved: Stored | undefined) => {
     draft.done()
     onClose(saved)
   }
+  const save = saverOf(entity, kinds, finish, {
+    refuse: (name, detail) => {
+      setOthers(undefined)
+      setRefused({ [name]: detail })
+      controlOf(form.current, name)?.focus()
+    },
+    take: record => {
+      setOthers(undefined)
+      setTaken(record)
+    },
+    conflict: now => setOthers({ now }),
+  })
   const saving = useWork(() => save(edits, over))
   const submit = () => {
     const faulty = entity.fields.find(({ name }) => faultOf(name, kinds.get(name) ?? 'text') !== undefined)
@@ -155,7 +183,10 @@ export function RecordForm(parts: Parts): JSX.Element {
   if (others && over)
     return (
       <Conflict
-        {...{ entity, edits, kinds, now: others.now }}
+        entity={entity}
+        edits={edits}
+        kinds={kinds}
+        now={others.now}
         before={readExactly(over.text) as DataRecord}
         save={async chosen => {
           keep({ over: others.now ?? over, edits: chosen })
@@ -173,7 +204,7 @@ export function RecordForm(parts: Parts): JSX.Element {
         submit()
       }}
     >
-      {isDraft && draft.kept && (
+      {edited.isDraft && draft.kept && (
         <Notice>
           {t('edit.draft')} <Button look="link" label={t('edit.draft.forget')} onClick={() => keep(start)} />
         </Notice>
@@ -184,7 +215,8 @@ export function RecordForm(parts: Parts): JSX.Element {
         return (
           <FieldInput
             key={field.name}
-            {...{ field, kind }}
+            field={field}
+            kind={kind}
             typed={typedIn(field.name, kind)}
             isKey={keys.includes(field.name)}
             isFixed={over !== undefined && keys.includes(field.name)}

@@ -45,14 +45,13 @@ export function RecordPicker({ of: other, ...parts }: Parts): JSX.Element {
   )
 }
 
-/** The record that a value leads to, as a link that says its name. It opens beside what is being typed. */
-export function ReferencedRecord({
-  of: other,
-  text,
-}: {
+interface ReferencedRecordParts {
   readonly of: Entity
   readonly text: string
-}): JSX.Element | null {
+}
+
+/** The record that a value leads to, as a link that says its name. It opens beside what is being typed. */
+export function ReferencedRecord({ of: other, text }: ReferencedRecordParts): JSX.Element | null {
   const { value } = useLoad(
     async signal => {
       if (text.trim() === '') return undefined

@@ -58,12 +58,7 @@ export function SeveralDialog({ entity, several, what, onClose }: Parts): JSX.El
         <>
           <Button label={t('cancel')} onClick={() => onClose(false)} />
           {!isReady ? (
-            <Button
-              look="primary"
-              type="submit"
-              label={t('several.try')}
-              aria-disabled={!field || typeof json !== 'string'}
-            />
+            <Submit label={t('several.try')} aria-disabled={!field || typeof json !== 'string'} />
           ) : (
             found > 0 && (
               <Submit
@@ -107,18 +102,15 @@ function valueIn(fields: readonly EntityField[], name: string, typed: Typed) {
   return { field, kind, json: field && kind ? jsonOf(typed, kind) : '' }
 }
 
-/** Chooses a field, and the value that it gets. */
-function NewValue({
-  fields,
-  name,
-  typed,
-  onChange,
-}: {
+interface NewValueParts {
   readonly fields: readonly EntityField[]
   readonly name: string
   readonly typed: Typed
   readonly onChange: (name: string, typed: Typed) => void
-}): JSX.Element {
+}
+
+/** Chooses a field, and the value that it gets. */
+function NewValue({ fields, name, typed, onChange }: NewValueParts): JSX.Element {
   const { field, kind, json } = valueIn(fields, name, typed)
   return (
     <div class="stack edit-form">
@@ -154,18 +146,15 @@ async function takeBack(entity: Entity, undo: string): Promise<boolean> {
 
 type Row = Changed['records'][number]
 
-/** A dry run: the number of records that would change, and the first of them. */
-function Preview({
-  entity,
-  what,
-  name,
-  tried,
-}: {
+interface PreviewParts {
   readonly entity: Entity
   readonly what: Parts['what']
   readonly name: string
   readonly tried: Changed
-}): JSX.Element {
+}
+
+/** A dry run: the number of records that would change, and the first of them. */
+function Preview({ entity, what, name, tried }: PreviewParts): JSX.Element {
   const { count, changed: n, records } = tried
   const shown = what === 'delete' ? (nameField(entity)?.name ?? '') : name
   const field = entity.fields.find(one => one.name === shown)

@@ -28,7 +28,7 @@ import { Related } from './Related.tsx'
 import './record.css'
 
 /** One record, and the records related to it. */
-function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
+export default function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const { entity: name = '', key = '' } = parameters
   const found = useEntity(name)
   const entity = found.value
@@ -109,18 +109,15 @@ const requestFor = (entity: Entity, record: DataRecord): Requested => ({
     .join(' and ')} }`,
   record: { entity: entity.name, key: keyIn(entity, record) },
 })
-/** Actions of those who may write the record. */
-function RecordActions({
-  entity,
-  stored,
-  title,
-  onEdit,
-}: {
+interface Parts {
   readonly entity: Entity
   readonly stored: Stored
   readonly title: string
   readonly onEdit: () => void
-}): JSX.Element {
+}
+
+/** Actions of those who may write the record. */
+function RecordActions({ entity, stored, title, onEdit }: Parts): JSX.Element {
   const [open, setOpen] = useState<'copy' | 'delete'>()
   const close = () => setOpen(undefined)
   return (
@@ -177,13 +174,12 @@ const CopyAddress = (): JSX.Element => (
   />
 )
 
-const Fields = ({
-  entity,
-  record,
-}: {
+interface FieldsParts {
   readonly entity: Entity
   readonly record: DataRecord
-}): JSX.Element => (
+}
+
+const Fields = ({ entity, record }: FieldsParts): JSX.Element => (
   <dl class="record">
     {entity.fields.map(field => (
       <>
@@ -198,5 +194,3 @@ const Fields = ({
     ))}
   </dl>
 )
-
-export default RecordPage

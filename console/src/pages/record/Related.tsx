@@ -29,19 +29,17 @@ import { askedBy, columnsFor, printOrder } from '../entity/view.ts'
 /** Number of related records on a page of the table; a link leads to all of them in a table of their own. */
 const size = 10
 
+interface Parts {
+  readonly entity: Entity
+  readonly relation: Relation
+  readonly record: DataRecord
+}
+
 /**
  * Records of another entity that are related to this one. The link to all of them uses the relation as a
  * filter.
  */
-export function Related({
-  entity,
-  relation,
-  record,
-}: {
-  readonly entity: Entity
-  readonly relation: Relation
-  readonly record: DataRecord
-}): JSX.Element | null {
+export function Related({ entity, relation, record }: Parts): JSX.Element | null {
   const other = entities.value?.find(({ name }) => name === relation.to.entity)
   const condition = other && conditionFor(entity, record, relation, other)
   const [order, setOrder] = useState<readonly Order[]>([])
