@@ -27,14 +27,9 @@ interface Sending {
   readonly stop: () => void
 }
 
-/** The files of an item by bundle, and a place to drop more. */
-export function Files({ item }: { readonly item: string }): JSX.Element {
-  const { value, problem, reload } = useLoad(signal => loadFiles(item, signal), [item])
+/** Sends files one after the other. @param onDone called at the end, even if a file failed */
+function useSending(findBundle: () => Promise<string>, onDone: () => void) {
   const [sending, setSending] = useState<Sending>()
-  const [leaving, setLeaving] = useState<Bitstream>()
-  const [shown, setShown] = useState<Bitstream>()
-  const [replacing, setReplacing] = useState<Bitstream>()
-
   const send = async (files: readonly File[]) => {
     const controller = new AbortController()
     const { signal } = controller
@@ -44,12 +39,11 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
     }
     let at = { name: '', done: 0, total: 1, stop }
     try {
-      const found = value?.find(({ bundle }) => bundle.name === usual)?.bundle
-      const bundle = found ?? (await addBundle(item, usual))
+      const bundle = await findBundle()
       for (const file of files) {
         at = { name: file.name, done: 0, total: file.size, stop }
         setSending(at)
-        await uploadFile(service.value, bundle.uuid, file, {
+        await uploadFile(service.value, bundle, file, {
           signal,
           onProgress: ({ done, total }) => setSending({ ...at, done, total }),
         })
@@ -59,39 +53,41 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
     } catch (error) {
       if (!signal.aborted) setSending({ ...at, problem: error })
     }
-    reload()
+    onDone()
   }
+  return { sending, send }
+}
 
-  const columns: readonly Column<Bitstream>[] = [
-    { id: 'name', label: a('file.name'), wrap: true, cell: ({ name }) => <bdi>{name}</bdi> },
-    { id: 'size', label: a('file.size'), numeric: true, cell: ({ sizeBytes }) => formatBytes(sizeBytes) },
-    {
-      id: 'actions',
-      label: <span class="sr-only">{a('actions')}</span>,
-      cell: file => (
-        <span class="row apart">
-          <Button
-            look="link"
-            label={a('file.access')}
-            aria-label={`${a('file.access')}: ${file.name}`}
-            onClick={() => setShown(file)}
-          />
-          <Button
-            look="link"
-            label={a('file.replace')}
-            aria-label={`${a('file.replace')}: ${file.name}`}
-            onClick={() => setReplacing(file)}
-          />
-          <Button
-            look="danger-link"
-            label={t('delete')}
-            aria-label={`${t('delete')}: ${file.name}`}
-            onClick={() => setLeaving(file)}
-          />
-        </span>
-      ),
-    },
-  ]
+type Act = (file: Bitstream) => void
+
+const columnsFor = (
+  act: Readonly<Record<'show' | 'replace' | 'leave', Act>>,
+): readonly Column<Bitstream>[] => [
+  { id: 'name', label: a('file.name'), wrap: true, cell: ({ name }) => <bdi>{name}</bdi> },
+  { id: 'size', label: a('file.size'), numeric: true, cell: ({ sizeBytes }) => formatBytes(sizeBytes) },
+  {
+    id: 'actions',
+    label: <span class="sr-only">{a('actions')}</span>,
+    cell: file => (
+      <span class="row apart">
+        <Button look="link" label={a('file.access')} of={file.name} onClick={() => act.show(file)} />
+        <Button look="link" label={a('file.replace')} of={file.name} onClick={() => act.replace(file)} />
+        <Button look="danger-link" label={t('delete')} of={file.name} onClick={() => act.leave(file)} />
+      </span>
+    ),
+  },
+]
+
+/** The files of an item by bundle, and a place to drop more. */
+export function Files({ item }: { readonly item: string }): JSX.Element {
+  const { value, problem, reload } = useLoad(signal => loadFiles(item, signal), [item])
+  const [leaving, setLeaving] = useState<Bitstream>()
+  const [shown, setShown] = useState<Bitstream>()
+  const [replacing, setReplacing] = useState<Bitstream>()
+  const original = value?.find(({ bundle }) => bundle.name === usual)?.bundle.uuid
+  const { sending, send } = useSending(async () => original ?? (await addBundle(item, usual)).uuid, reload)
+  const columns = columnsFor({ show: setShown, replace: setReplacing, leave: setLeaving })
+
   return (
     <div class="stack">
       {problem || !value ? (
@@ -120,22 +116,7 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
         )
       )}
       {sending && !sending.problem ? (
-        <div class="stack" role="status">
-          <p>
-            <bdi>{sending.name}</bdi>{' '}
-            <span class="soft number">
-              {formatBytes(sending.done)} / {formatBytes(sending.total)}
-            </span>
-          </p>
-          <progress
-            aria-label={a('import.sending', { name: sending.name })}
-            value={sending.done}
-            max={Math.max(1, sending.total)}
-          />
-          <div>
-            <Button label={t('cancel')} onClick={sending.stop} />
-          </div>
-        </div>
+        <Progress of={sending} />
       ) : (
         <Drop
           label={a('files.drop')}
@@ -157,9 +138,8 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
             toast(a('file.deleted'))
             reload()
           }}
-        >
-          <p>{a('file.delete.help')}</p>
-        </Confirm>
+          help={a('file.delete.help')}
+        />
       )}
       {replacing && (
         <Replace
@@ -179,14 +159,28 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
   )
 }
 
-/** Asks for the new content of a file, and once more before the old one goes. */
-function Replace({
-  file,
-  onClose,
-}: {
+const Progress = ({ of: { name, done, total, stop } }: { readonly of: Sending }): JSX.Element => (
+  <div class="stack" role="status">
+    <p>
+      <bdi>{name}</bdi>{' '}
+      <span class="soft number">
+        {formatBytes(done)} / {formatBytes(total)}
+      </span>
+    </p>
+    <progress aria-label={a('import.sending', { name: name })} value={done} max={Math.max(1, total)} />
+    <div>
+      <Button label={t('cancel')} onClick={stop} />
+    </div>
+  </div>
+)
+
+interface Parts {
   readonly file: Bitstream
   readonly onClose: (isDone: boolean) => void
-}): JSX.Element {
+}
+
+/** Asks for the new content of a file, and once more before the old one goes. */
+function Replace({ file, onClose }: Parts): JSX.Element {
   const [chosen, setChosen] = useState<File>()
   const stopper = useStopper()
   return (

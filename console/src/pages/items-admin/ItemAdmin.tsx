@@ -21,7 +21,7 @@ import { MetadataEditor } from './MetadataEditor.tsx'
 import { Policies } from './Policies.tsx'
 
 /** One item: its metadata, its files, and its policies. */
-function ItemAdmin({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
+export default function ItemAdmin({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadItem(uuid, signal), [uuid, who.value])
   const crumbs = [[a('items.title'), href('admin/items')]] as const
   if (problem || !value)
@@ -71,7 +71,7 @@ function Actions({ item, onChange }: { readonly item: Item; readonly onChange: (
   }
   return (
     <>
-      <LinkButton icon={Eye} label={a('item.show')} href={href(`items/${uuid}`)} />
+      <LinkButton icon={Eye} label={a('item.show')} to={`items/${uuid}`} />
       <Menu
         button={
           <>
@@ -106,9 +106,8 @@ function Actions({ item, onChange }: { readonly item: Item; readonly onChange: (
             toast(a('saved'))
             onChange()
           }}
-        >
-          <p>{withdrawn ? a('item.reinstate.help') : a('item.withdraw.help')}</p>
-        </Confirm>
+          help={withdrawn ? a('item.reinstate.help') : a('item.withdraw.help')}
+        />
       )}
       {open === 'delete' && (
         <Confirm
@@ -121,12 +120,9 @@ function Actions({ item, onChange }: { readonly item: Item; readonly onChange: (
             toast(a('item.deleted'))
             go('admin/items')
           }}
-        >
-          <p>{a('item.delete.help')}</p>
-        </Confirm>
+          help={a('item.delete.help')}
+        />
       )}
     </>
   )
 }
-
-export default ItemAdmin

@@ -5,16 +5,16 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatTime } from '../../i18n/i18n.ts'
 import { Library, Plus, Upload } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
-import { Button, Check, Input, LinkButton } from '../../parts/controls.tsx'
+import { Button, Check, Input, LinkButton, NameLink } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { AddressPager } from '../../parts/Pager.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty, Pending, Progress } from '../../parts/states.tsx'
 import { type Column, type Order, Table } from '../../parts/Table.tsx'
 import { cut } from '../../parts/Value.tsx'
-import { go, href, query, setQuery } from '../../router.ts'
+import { go, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { readersInWords } from '../entities-admin/rules.ts'
 import { addItem, findItems, itemPath } from './items.ts'
@@ -65,9 +65,10 @@ const columns = ({ chosen, all, choose }: Choice): readonly Column<DataRecord>[]
     sortable: true,
     cell: ({ uuid, title, withdrawn, discoverable }) => (
       <>
-        <a href={href(itemPath(String(uuid)))}>
-          <bdi>{title === null ? a('item.untitled') : cut(String(title), 200)}</bdi>
-        </a>{' '}
+        <NameLink
+          to={itemPath(String(uuid))}
+          name={title === null ? a('item.untitled') : cut(String(title), 200)}
+        />{' '}
         <StateTags withdrawn={withdrawn === true} discoverable={discoverable !== false} />
       </>
     ),
@@ -108,13 +109,12 @@ function inWords(readers: unknown): string {
     : rules.map(rule => readersInWords(ruleOf(rule as Rule))).join('; ')
 }
 
-export const StateTags = ({
-  withdrawn,
-  discoverable,
-}: {
+interface Parts {
   readonly withdrawn: boolean
   readonly discoverable: boolean
-}): JSX.Element => (
+}
+
+export const StateTags = ({ withdrawn, discoverable }: Parts): JSX.Element => (
   <>
     {withdrawn && <span class="tag bad">{a('item.withdrawn')}</span>}{' '}
     {!discoverable && <span class="tag warn">{a('item.hidden')}</span>}
@@ -122,7 +122,7 @@ export const StateTags = ({
 )
 
 /** All items, for their administration. */
-function Items(): JSX.Element {
+export default function Items(): JSX.Element {
   const [adding, setAdding] = useState(false)
   const text = query.value.get('q') ?? ''
   const withdrawn = query.value.get('withdrawn') === '1'
@@ -146,7 +146,7 @@ function Items(): JSX.Element {
       lead={a('items.lead')}
       actions={
         <>
-          <LinkButton icon={Upload} label={a('ingest.do')} href={href('admin/ingest')} />
+          <LinkButton icon={Upload} label={a('ingest.do')} to={'admin/ingest'} />
           <Button look="primary" icon={Plus} label={a('items.add')} onClick={() => setAdding(true)} />
         </>
       }
@@ -154,11 +154,10 @@ function Items(): JSX.Element {
       <div class="toolbar">
         <AddressSearch label={a('items.search')} />
         <Check
+          label={a('items.withdrawn')}
           checked={withdrawn}
           onChange={isChecked => setQuery({ withdrawn: isChecked ? '1' : null, page: null })}
-        >
-          {a('items.withdrawn')}
-        </Check>
+        />
       </div>
       <Progress busy={loading && value !== undefined} />
       {problem || !value ? (
@@ -187,12 +186,7 @@ function Items(): JSX.Element {
             pathOf={({ uuid }) => itemPath(String(uuid))}
             whole
           />
-          <Pager
-            page={page}
-            size={size}
-            total={value.total}
-            onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
-          />
+          <AddressPager page={page} size={size} total={value.total} />
         </div>
       )}
       {adding && <AddItem onClose={() => setAdding(false)} />}
@@ -220,5 +214,3 @@ function AddItem({ onClose }: { readonly onClose: () => void }): JSX.Element {
     </Confirm>
   )
 }
-
-export default Items

@@ -4,7 +4,7 @@ import { CarrelProblem, service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { language, t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
-import { Button, Form, Input, Submit, TextArea } from '../../parts/controls.tsx'
+import { Button, Form, Input, Select, Submit, TextArea } from '../../parts/controls.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -61,18 +61,15 @@ const other = '*'
 
 const focus = (element: HTMLElement | null) => element?.focus()
 
-/** A choice among the registered fields by their readable names, with the technical name below. */
-function FieldChoice({
-  label,
-  field,
-  known,
-  onChoose,
-}: {
+interface Parts {
   readonly label: string
   readonly field: string
   readonly known: readonly string[]
   readonly onChoose: (field: string) => void
-}): JSX.Element {
+}
+
+/** A choice among the registered fields by their readable names, with the technical name below. */
+function FieldChoice({ label, field, known, onChoose }: Parts): JSX.Element {
   const [isTyped, setTyped] = useState(false)
   if (isTyped)
     return (
@@ -99,31 +96,27 @@ function FieldChoice({
   )
   return (
     <div class="field-choice">
-      <select
+      <Select
         aria-label={label}
         value={field}
-        onChange={({ currentTarget: { value } }) => (value === other ? setTyped(true) : onChoose(value))}
-      >
-        {sorted.map(name => (
-          <option key={name} value={name}>
-            {name === '' ? a('metadata.field.choose') : labelOf(name)}
-          </option>
-        ))}
-        <option value={other}>{a('metadata.field.other')}</option>
-      </select>
+        onChoose={chosen => (chosen === other ? setTyped(true) : onChoose(chosen))}
+        options={[
+          ...sorted.map(name => [name, name === '' ? a('metadata.field.choose') : labelOf(name)] as const),
+          [other, a('metadata.field.other')],
+        ]}
+      />
       {isNamed(field) === 1 && <code class="soft small">{field}</code>}
     </div>
   )
 }
 
-/** An editor with one line for each metadata value of an item. */
-export function MetadataEditor({
-  tagged,
-  onChange,
-}: {
+interface MetadataEditorParts {
   readonly tagged: Tagged
   readonly onChange: () => void
-}): JSX.Element {
+}
+
+/** An editor with one line for each metadata value of an item. */
+export function MetadataEditor({ tagged, onChange }: MetadataEditorParts): JSX.Element {
   const { item, tag } = tagged
   const start = useMemo(() => linesOf(item.metadata), [plain(item.metadata)])
   const [lines, setLines] = useTyped(start)
@@ -155,7 +148,7 @@ export function MetadataEditor({
               label={a('metadata.field', { n: at + 1 })}
               field={field}
               known={known.value ?? []}
-              onChoose={chosen => set(id, { field: chosen })}
+              onChoose={next => set(id, { field: next })}
             />
             <TextArea
               aria-label={a('metadata.value', { n: at + 1 })}

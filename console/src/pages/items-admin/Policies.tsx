@@ -20,14 +20,13 @@ import './items-admin.css'
 export const anybody = '00000000-0000-8000-8000-000000000000'
 export const loggedIn = '00000000-0000-8000-8000-000000000001'
 
-/** The policies of an item or a file, in sentences. */
-export function Policies({
-  object,
-  isItem = false,
-}: {
+interface PoliciesParts {
   readonly object: string
   readonly isItem?: boolean
-}): JSX.Element {
+}
+
+/** The policies of an item or a file, in sentences. */
+export function Policies({ object, isItem = false }: PoliciesParts): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadPolicies(object, signal), [object])
   const [adding, setAdding] = useState(false)
   if (problem || !value) return <Pending problem={problem} retry={reload} lines={2} />
@@ -60,13 +59,12 @@ export function Policies({
   )
 }
 
-function OnePolicy({
-  policy,
-  onChange,
-}: {
+interface OnePolicyParts {
   readonly policy: Policy
   readonly onChange: () => void
-}): JSX.Element {
+}
+
+function OnePolicy({ policy, onChange }: OnePolicyParts): JSX.Element {
   const words = inWords(policy)
   const work = useWork(async () => {
     await deletePolicy(policy.id)
@@ -76,13 +74,7 @@ function OnePolicy({
   return (
     <li>
       <bdi>{words}</bdi>
-      <Button
-        look="link"
-        label={t('remove')}
-        aria-busy={work.busy}
-        aria-label={`${t('remove')}: ${words}`}
-        onClick={work.run}
-      />
+      <Button look="link" label={t('remove')} aria-busy={work.busy} of={words} onClick={work.run} />
       <ProblemNotice problem={work.problem} />
     </li>
   )
@@ -187,14 +179,13 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
   )
 }
 
-/** Finds a group to choose, or shows the chosen one. */
-export const ChosenGroup = ({
-  group,
-  onChange,
-}: {
+interface ChosenGroupParts {
   readonly group: Group | undefined
   readonly onChange: (group: Group | undefined) => void
-}): JSX.Element =>
+}
+
+/** Finds a group to choose, or shows the chosen one. */
+export const ChosenGroup = ({ group, onChange }: ChosenGroupParts): JSX.Element =>
   group ? (
     <p>
       {a('rule.group', { name: group.name })}{' '}

@@ -12,15 +12,14 @@ import type { Group } from '../groups/groups.ts'
 import { addPolicy, deleteItem, deletePolicy, loadPolicies } from './items.ts'
 import { anybody, ChosenGroup, loggedIn } from './Policies.tsx'
 
-/** Actions on the chosen items of a page. */
-export function Several({
-  chosen,
-  onDone,
-}: {
+interface SeveralParts {
   readonly chosen: readonly DataRecord[]
   /** Called when something was done, with the items that failed. */
   readonly onDone: (failed: ReadonlySet<string>) => void
-}): JSX.Element | null {
+}
+
+/** Actions on the chosen items of a page. */
+export function Several({ chosen, onDone }: SeveralParts): JSX.Element | null {
   const [open, setOpen] = useState<'readers' | 'delete'>()
   if (chosen.length === 0) return null
   const n = chosen.length
@@ -55,9 +54,8 @@ export function Several({
           typed={{ label: a('confirm.typed', { word: String(n) }), word: String(n) }}
           onClose={() => setOpen(undefined)}
           work={() => forEach(deleteItem, 'deleted')}
-        >
-          <p>{a('several.delete.help')}</p>
-        </Confirm>
+          help={a('several.delete.help')}
+        />
       )}
     </section>
   )
@@ -77,15 +75,13 @@ const to = (group: string | undefined) => async (uuid: string) => {
   for (const one of reading) if (!isKept(one)) await deletePolicy(one.id)
 }
 
-function Readers({
-  n,
-  work,
-  onClose,
-}: {
+interface Parts {
   readonly n: number
   readonly work: (group: string | undefined) => Promise<unknown>
   readonly onClose: () => void
-}): JSX.Element {
+}
+
+function Readers({ n, work, onClose }: Parts): JSX.Element {
   const [who, setWho] = useState<'admin' | 'anybody' | 'logged-in' | 'group'>('anybody')
   const [group, setGroup] = useState<Group>()
   const uuids = { admin: undefined, anybody, 'logged-in': loggedIn, group: group?.uuid }

@@ -9,17 +9,16 @@ import type { Bitstream } from './load.ts'
 import { type State, Transfer } from './transfer.ts'
 import { kindOf, Viewer } from './Viewer.tsx'
 
+interface Parts {
+  readonly file: Bitstream
+  readonly alone: boolean
+}
+
 /**
  * A file with its properties. It can be viewed in place where that is safe, and downloaded with a progress
  * bar.
  */
-export function FileEntry({
-  file,
-  alone,
-}: {
-  readonly file: Bitstream
-  readonly alone: boolean
-}): JSX.Element {
+export function FileEntry({ file, alone }: Parts): JSX.Element {
   const kind = kindOf(file)
   const [open, setOpen] = useState(alone && kind !== undefined)
   const [state, setState] = useState<State>()

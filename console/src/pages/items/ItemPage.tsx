@@ -15,7 +15,7 @@ import { type Bitstream, type Item, loadFiles, loadItem } from './load.ts'
 import './items.css'
 
 /** One item: its files and its metadata. */
-function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
+export default function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const uuid = parameters.uuid ?? ''
   const item = useLoad(signal => loadItem(uuid, signal), [uuid, who.value])
   const files = useLoad(signal => loadFiles(uuid, signal), [uuid, who.value])
@@ -66,13 +66,12 @@ function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
 /** Ranks files: those in ORIGINAL come first, thumbnails and extracted texts after them. */
 const rank = ({ bundle }: Bitstream) => (bundle === 'ORIGINAL' ? 0 : 1)
 
-function Files({
-  list,
-  total,
-}: {
+interface Parts {
   readonly list: readonly Bitstream[]
   readonly total: number
-}): JSX.Element {
+}
+
+function Files({ list, total }: Parts): JSX.Element {
   if (list.length === 0) return <p class="soft">{t('files.none')}</p>
   const sorted = list.toSorted((a, b) => rank(a) - rank(b))
   return (
@@ -144,5 +143,3 @@ function nameOfLanguage(tag: string): string {
     return tag
   }
 }
-
-export default ItemPage

@@ -3,14 +3,14 @@ import { useState } from 'preact/hooks'
 import { t } from '../../i18n/i18n.ts'
 import { Library, Search } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
-import { Button, Form, Input, Select } from '../../parts/controls.tsx'
+import { Button, Form, Input, NameLink, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { AddressPager } from '../../parts/Pager.tsx'
 import { Empty, loginHref, Pending, Progress } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
-import { href, query, setQuery } from '../../router.ts'
+import { query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import {
   type Bitstream,
@@ -26,7 +26,7 @@ import { Thumbnail } from './Thumbnail.tsx'
 import './items.css'
 
 /** The items that the caller may read. */
-function Items(): JSX.Element {
+export default function Items(): JSX.Element {
   const search = query.value.get('search') ?? ''
   const order = orderOf(query.value.get('sort'))
   const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
@@ -67,12 +67,7 @@ function Items(): JSX.Element {
               <Entry key={item.uuid} item={item} picture={pictures.value?.get(item.uuid)} />
             ))}
           </ul>
-          <Pager
-            page={page}
-            size={itemsPerPage}
-            total={value.total}
-            onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
-          />
+          <AddressPager page={page} size={itemsPerPage} total={value.total} />
         </div>
       )}
     </Page>
@@ -96,19 +91,16 @@ function SearchForm({ search }: { readonly search: string }): JSX.Element {
 const orderOf = (text: string | null): ItemOrder =>
   text !== null && Object.hasOwn(orders, text) ? (text as ItemOrder) : 'issued'
 
-const Entry = ({
-  item,
-  picture,
-}: {
+interface Parts {
   readonly item: Item
   readonly picture: Bitstream | undefined
-}): JSX.Element => (
+}
+
+const Entry = ({ item, picture }: Parts): JSX.Element => (
   <li>
     <div>
       <h2>
-        <a href={href(`items/${item.uuid}`)}>
-          <bdi>{cut(item.title ?? item.identifier, 300)}</bdi>
-        </a>
+        <NameLink to={`items/${item.uuid}`} name={cut(item.title ?? item.identifier, 300)} />
       </h2>
       <p class="soft small row">
         {item.authors.length > 0 && <bdi>{cut(item.authors.join('; '), 200)}</bdi>}
@@ -121,5 +113,3 @@ const Entry = ({
     {picture && <Thumbnail key={picture.uuid} file={picture} />}
   </li>
 )
-
-export default Items

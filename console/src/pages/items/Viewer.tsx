@@ -73,13 +73,12 @@ function Player({ file, kind }: { readonly file: Bitstream; readonly kind: 'soun
   return kind === 'sound' ? <audio {...common} /> : <video {...common} />
 }
 
-function Fetched({
-  file,
-  kind,
-}: {
+interface Parts {
   readonly file: Bitstream
   readonly kind: 'picture' | 'pdf'
-}): JSX.Element {
+}
+
+function Fetched({ file, kind }: Parts): JSX.Element {
   const { value, problem } = useLoad(
     async signal => {
       const response = await service.value.request('GET', contentOf(file), {
