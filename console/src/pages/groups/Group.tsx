@@ -22,7 +22,7 @@ import { Opens } from './Opens.tsx'
 import { RulesOfGroup } from './SpecialGroups.tsx'
 
 /** One group: its name, its members, and its subgroups. */
-function GroupPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
+export default function GroupPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadGroup(uuid, signal), [uuid, who.value])
   const [deleting, setDeleting] = useState(false)
   const crumbs = [[a('groups.title'), href('admin/groups')]] as const
@@ -54,9 +54,8 @@ function GroupPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
             toast(a('group.deleted', { name: value.name }))
             go('admin/groups')
           }}
-        >
-          <p>{a('group.delete.help')}</p>
-        </Confirm>
+          help={a('group.delete.help')}
+        />
       )}
     </Page>
   )
@@ -143,5 +142,3 @@ function About({ group, onChange }: GroupParts): JSX.Element {
     </ChangeForm>
   )
 }
-
-export default GroupPage

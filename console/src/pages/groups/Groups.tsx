@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { Plus, UsersRound } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
-import { Button, Input } from '../../parts/controls.tsx'
+import { Button, Input, NameLink } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { Page } from '../../parts/Page.tsx'
@@ -11,7 +11,7 @@ import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { go, href, query } from '../../router.ts'
+import { go, query } from '../../router.ts'
 import { textOf } from '../people/people.ts'
 import { addGroup, type Group, groupPath, groups, isOpen } from './groups.ts'
 
@@ -21,10 +21,7 @@ const columns = (): readonly Column<Group>[] => [
     label: a('group.name'),
     cell: group => (
       <>
-        <a href={href(groupPath(group.uuid))}>
-          <bdi>{group.name}</bdi>
-        </a>{' '}
-        <GroupTags group={group} />
+        <NameLink to={groupPath(group.uuid)} name={group.name} /> <GroupTags group={group} />
       </>
     ),
   },
@@ -45,7 +42,7 @@ export const GroupTags = ({ group }: { readonly group: Group }): JSX.Element | n
     <span class="tag">{a('group.special')}</span>
   ) : null
 
-function Groups(): JSX.Element {
+export default function Groups(): JSX.Element {
   const [adding, setAdding] = useState(false)
   return (
     <Page
@@ -94,5 +91,3 @@ function AddGroup({ onClose }: { readonly onClose: () => void }): JSX.Element {
     </Confirm>
   )
 }
-
-export default Groups

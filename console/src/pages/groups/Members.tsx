@@ -3,11 +3,10 @@ import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
-import { Button } from '../../parts/controls.tsx'
+import { Button, NameLink } from '../../parts/controls.tsx'
 import { Finder } from '../../parts/Finder.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { href } from '../../router.ts'
 import { addMember, addressOf, type Kind, removeMember } from './groups.ts'
 
 interface Parts<Row> {
@@ -59,23 +58,14 @@ export function Members<Row extends { readonly uuid: string }>(parts: Parts<Row>
           {
             id: 'name',
             label: a('group.name'),
-            cell: row => (
-              <a href={href(pathOf(row))}>
-                <bdi>{nameOf(row)}</bdi>
-              </a>
-            ),
+            cell: row => <NameLink to={pathOf(row)} name={nameOf(row)} />,
           },
           { id: 'note', label: a('details'), cell: row => <bdi>{noteOf(row)}</bdi> },
           {
             id: 'remove',
             label: <span class="sr-only">{a('actions')}</span>,
             cell: row => (
-              <Button
-                look="link"
-                label={t('remove')}
-                aria-label={`${t('remove')}: ${nameOf(row)}`}
-                onClick={() => setLeaving(row)}
-              />
+              <Button look="link" label={t('remove')} of={nameOf(row)} onClick={() => setLeaving(row)} />
             ),
           },
         ]}
@@ -90,9 +80,8 @@ export function Members<Row extends { readonly uuid: string }>(parts: Parts<Row>
             toast(a('group.left', { name: nameOf(leaving) }))
             again()
           }}
-        >
-          <p>{a('group.leave.help')}</p>
-        </Confirm>
+          help={a('group.leave.help')}
+        />
       )}
     </>
   )

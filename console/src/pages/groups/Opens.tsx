@@ -3,6 +3,7 @@ import { service } from '../../api.ts'
 import { type DataRecord, loadPage } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { tOf } from '../../i18n/i18n.ts'
+import { NameLink } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Pending } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
@@ -45,9 +46,7 @@ export function Opens({ group }: { readonly group: string }): JSX.Element {
     <ul class="stack">
       {entities.map(({ name, read, write }) => (
         <li key={name}>
-          <a href={href(adminPath(name))}>
-            <bdi>{tOf('entity', name)}</bdi>
-          </a>{' '}
+          <NameLink to={adminPath(name)} name={tOf('entity', name)} />{' '}
           <span class="soft small">
             {a(
               read !== rule ? 'group.opens.write' : write === rule ? 'group.opens.both' : 'group.opens.read',
@@ -57,9 +56,7 @@ export function Opens({ group }: { readonly group: string }): JSX.Element {
       ))}
       {records.map(item => (
         <li key={String(item.uuid)}>
-          <a href={href(itemPath(String(item.uuid)))}>
-            <bdi>{titleOf(item)}</bdi>
-          </a>{' '}
+          <NameLink to={itemPath(String(item.uuid))} name={titleOf(item)} />{' '}
           <span class="soft small">{a('group.opens.item')}</span>
         </li>
       ))}

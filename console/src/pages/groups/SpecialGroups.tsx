@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
 import { formatTime, tOf } from '../../i18n/i18n.ts'
+import { NameLink } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Section } from '../../parts/Page.tsx'
 import { Pending } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
-import { href } from '../../router.ts'
 import { groupPath, loadRules, type SpecialRule, type SpecialSession } from './groups.ts'
 import '../people/people.css'
 
@@ -66,11 +66,7 @@ const columns = (): readonly Column<Given>[] => [
   {
     id: 'group',
     label: a('group.name'),
-    cell: ({ group }) => (
-      <a href={href(groupPath(group.uuid))}>
-        <bdi>{group.name}</bdi>
-      </a>
-    ),
+    cell: ({ group }) => <NameLink to={groupPath(group.uuid)} name={group.name} />,
   },
   { id: 'rule', label: a('special.rule'), wrap: true, cell: rule => <bdi>{inWords(rule)}</bdi> },
   {

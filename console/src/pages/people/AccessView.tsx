@@ -4,7 +4,7 @@ import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatNumber, tOf } from '../../i18n/i18n.ts'
 import { inOrder } from '../../in-order.ts'
-import { Button, Form, Input } from '../../parts/controls.tsx'
+import { Button, Form, Input, NameLink, Submit } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Finder } from '../../parts/Finder.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -12,7 +12,6 @@ import { Section } from '../../parts/Page.tsx'
 import { Loading, Notice, Pending } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { href } from '../../router.ts'
 import { readersInWords } from '../entities-admin/rules.ts'
 import { addMember, type Group, groups } from '../groups/groups.ts'
 import { loadItem, loadItems } from '../items/load.ts'
@@ -64,13 +63,12 @@ export function AccessView({ person }: { readonly person: Person }): JSX.Element
   )
 }
 
-function Question({
-  asked,
-  onAsk,
-}: {
+interface QuestionParts {
   readonly asked: Asked
   readonly onAsk: (asked: Asked) => void
-}): JSX.Element {
+}
+
+function Question({ asked, onAsk }: QuestionParts): JSX.Element {
   const [values, setValues] = useState(asked)
   const id = useId()
   // Items are found by their titles and identifiers; the service is asked for the UUID.
@@ -119,7 +117,7 @@ function Question({
           ))}
         </datalist>
         <div class="row">
-          <Button look="primary" type="submit" label={a('access.ask.do')} />
+          <Submit label={a('access.ask.do')} />
           {asked !== noQuestion && (
             <Button
               label={a('access.ask.clear')}
@@ -151,9 +149,7 @@ function Sees({ access }: { readonly access: Access }): JSX.Element {
       id: 'name',
       label: a('entity.name'),
       cell: ({ name }) => (
-        <a href={href(`admin/entities/${encodeURIComponent(name)}`)}>
-          <bdi>{tOf('entity', name)}</bdi>
-        </a>
+        <NameLink to={`admin/entities/${encodeURIComponent(name)}`} name={tOf('entity', name)} />
       ),
     },
     { id: 'read', label: a('access.read'), cell: ({ read }) => <MayView of={read} /> },
@@ -177,15 +173,13 @@ function Sees({ access }: { readonly access: Access }): JSX.Element {
   )
 }
 
-const Asking = ({
-  what,
-  read,
-  write,
-}: {
+interface Parts {
   readonly what: ComponentChildren
   readonly read: May
   readonly write: May
-}) => (
+}
+
+const Asking = ({ what, read, write }: Parts) => (
   <div class="notice">
     <div class="stack">
       <strong>
@@ -221,11 +215,7 @@ function Groups({ access: { groups, groupsTotal } }: { readonly access: Access }
     {
       id: 'name',
       label: a('group.name'),
-      cell: ({ uuid, name }) => (
-        <a href={href(`admin/groups/${uuid}`)}>
-          <bdi>{name}</bdi>
-        </a>
-      ),
+      cell: ({ uuid, name }) => <NameLink to={`admin/groups/${uuid}`} name={name} />,
     },
     { id: 'why', label: a('access.why'), wrap: true, cell: ({ because }) => because.map(inWords).join('; ') },
   ]

@@ -64,9 +64,11 @@ export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.El
           onText={text => set({ password: text })}
         />
       </Field>
-      <Check checked={values.canLogIn} onChange={isChecked => set({ canLogIn: isChecked })}>
-        {a('person.may-log-in')}
-      </Check>
+      <Check
+        label={a('person.may-log-in')}
+        checked={values.canLogIn}
+        onChange={isChecked => set({ canLogIn: isChecked })}
+      />
     </FormDialog>
   )
 }

@@ -4,14 +4,13 @@ import { Button } from '../../parts/controls.tsx'
 import { Finder } from '../../parts/Finder.tsx'
 import { nameOf, type Person, people } from './people.ts'
 
-/** Finds a person to choose, or shows the chosen one. */
-export const ChosenPerson = ({
-  person,
-  onChange,
-}: {
+interface Parts {
   readonly person: Person | undefined
   readonly onChange: (person: Person | undefined) => void
-}): JSX.Element =>
+}
+
+/** Finds a person to choose, or shows the chosen one. */
+export const ChosenPerson = ({ person, onChange }: Parts): JSX.Element =>
   person ? (
     <p>
       {a('rule.person', { name: person.email })}{' '}

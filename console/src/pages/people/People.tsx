@@ -2,13 +2,13 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { Plus, Users } from '../../icons.ts'
-import { Button } from '../../parts/controls.tsx'
+import { Button, NameLink } from '../../parts/controls.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
-import { href, query } from '../../router.ts'
+import { query } from '../../router.ts'
 import { AddPerson } from './AddPerson.tsx'
 import { nameOf, type Person, people, personPath } from './people.ts'
 
@@ -16,11 +16,7 @@ const columns = (): readonly Column<Person>[] => [
   {
     id: 'name',
     label: a('person.name'),
-    cell: person => (
-      <a href={href(personPath(person.uuid))}>
-        <bdi>{nameOf(person)}</bdi>
-      </a>
-    ),
+    cell: person => <NameLink to={personPath(person.uuid)} name={nameOf(person)} />,
   },
   { id: 'email', label: a('person.email'), cell: ({ email }) => <bdi>{email}</bdi> },
   { id: 'state', label: a('person.state'), cell: person => <LoginState person={person} /> },
@@ -48,7 +44,7 @@ export const LoginState = ({ person: { canLogIn } }: { readonly person: Person }
 )
 
 /** All epersons. */
-function People(): JSX.Element {
+export default function People(): JSX.Element {
   const [adding, setAdding] = useState(false)
   const text = query.value.get('q') ?? ''
   return (
@@ -73,5 +69,3 @@ function People(): JSX.Element {
     </Page>
   )
 }
-
-export default People

@@ -32,7 +32,7 @@ import {
 import { RevokeToken } from './RevokeToken.tsx'
 
 /** One eperson: their data, and the actions on their account. */
-function PersonPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
+export default function PersonPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadPerson(uuid, signal), [uuid, who.value])
   const { value: password } = useLoad(signal => loadHasPassword(uuid, signal), [value])
   const crumbs = [[a('people.title'), href('admin/people')]] as const
@@ -67,13 +67,12 @@ function PersonPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {
   )
 }
 
-function Profile({
-  person,
-  onChange,
-}: {
+interface Parts {
   readonly person: Person
   readonly onChange: () => void
-}): JSX.Element {
+}
+
+function Profile({ person, onChange }: Parts): JSX.Element {
   const start = {
     email: person.email,
     firstName: textOf(person.metadata, 'eperson.firstname'),
@@ -108,8 +107,6 @@ function Profile({
     </ChangeForm>
   )
 }
-
-export default PersonPage
 
 /** The access tokens of a person. */
 function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {

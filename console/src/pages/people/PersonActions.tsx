@@ -25,14 +25,13 @@ import {
 
 type Open = 'act' | 'password' | 'logout' | 'login' | 'delete'
 
-/** The actions of an administrator on a person's account. */
-export function PersonActions({
-  person,
-  onChange,
-}: {
+interface PersonActionsParts {
   readonly person: Person
   readonly onChange: () => void
-}): JSX.Element {
+}
+
+/** The actions of an administrator on a person's account. */
+export function PersonActions({ person, onChange }: PersonActionsParts): JSX.Element {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
   const { uuid, canLogIn, email } = person
@@ -78,9 +77,8 @@ export function PersonActions({
             await logOutEverywhere(uuid)
             toast(a('person.logged-out', { name }))
           }}
-        >
-          <p>{a('person.log-out.help', { name })}</p>
-        </Confirm>
+          help={a('person.log-out.help', { name })}
+        />
       )}
       {open === 'login' && (
         <Confirm
@@ -93,9 +91,8 @@ export function PersonActions({
             toast(a('saved'))
             onChange()
           }}
-        >
-          <p>{canLogIn ? a('person.disable.help', { name }) : a('person.enable.help', { name })}</p>
-        </Confirm>
+          help={canLogIn ? a('person.disable.help', { name }) : a('person.enable.help', { name })}
+        />
       )}
       {open === 'delete' && (
         <Confirm
@@ -108,22 +105,20 @@ export function PersonActions({
             toast(a('person.deleted', { name }))
             go('admin/people')
           }}
-        >
-          <p>{a('person.delete.help')}</p>
-        </Confirm>
+          help={a('person.delete.help')}
+        />
       )}
     </>
   )
 }
 
-/** Sets a person's password without the current one. */
-function NewPassword({
-  person,
-  onClose,
-}: {
+interface NewPasswordParts {
   readonly person: Person
   readonly onClose: () => void
-}): JSX.Element {
+}
+
+/** Sets a person's password without the current one. */
+function NewPassword({ person, onClose }: NewPasswordParts): JSX.Element {
   const [password, setTyped] = useState('')
   return (
     <Confirm

@@ -4,19 +4,16 @@ import { Confirm } from '../../parts/Confirm.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { type AccessToken, revoke } from './people.ts'
 
-/** Asks for confirmation before an access token is revoked. */
-export const RevokeToken = ({
-  eperson,
-  token,
-  onClose,
-  onRevoked,
-}: {
+interface Parts {
   /** The UUID of the token's owner. */
   readonly eperson: string
   readonly token: Pick<AccessToken, 'id' | 'name'>
   readonly onClose: () => void
   readonly onRevoked: () => void
-}): JSX.Element => (
+}
+
+/** Asks for confirmation before an access token is revoked. */
+export const RevokeToken = ({ eperson, token, onClose, onRevoked }: Parts): JSX.Element => (
   <Confirm
     title={a('tokens.revoke.title', { name: token.name })}
     act={a('tokens.revoke')}
@@ -26,7 +23,6 @@ export const RevokeToken = ({
       toast(a('tokens.revoked'))
       onRevoked()
     }}
-  >
-    <p>{a('tokens.revoke.help')}</p>
-  </Confirm>
+    help={a('tokens.revoke.help')}
+  />
 )
