@@ -4,15 +4,15 @@ import { pathOf } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatMoment, formatNumber, tOf } from '../../i18n/i18n.ts'
 import { ScrollText, ShieldCheck } from '../../icons.ts'
-import { Button } from '../../parts/controls.tsx'
+import { Button, NameLink } from '../../parts/controls.tsx'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { AddressPager } from '../../parts/Pager.tsx'
 import { Empty, Pending, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { cut } from '../../parts/Value.tsx'
-import { href, query, setQuery } from '../../router.ts'
+import { href, query } from '../../router.ts'
 import { who } from '../../session.ts'
 import { personPath } from '../people/people.ts'
 import { StartScript } from '../processes/StartScript.tsx'
@@ -23,20 +23,17 @@ const sizes = [50, 100, 500]
 
 export const eventPath = (id: number): string => `admin/audit/${id}`
 
-/** An eperson, shown by email address if it is known, otherwise by UUID. */
-export const Someone = ({
-  uuid,
-  names,
-}: {
+interface Parts {
   readonly uuid: string | null
   readonly names: Names
-}): JSX.Element =>
+}
+
+/** An eperson, shown by email address if it is known, otherwise by UUID. */
+export const Someone = ({ uuid, names }: Parts): JSX.Element =>
   uuid === null ? (
     <span class="null">–</span>
   ) : (
-    <a href={href(personPath(uuid))}>
-      <bdi>{names.get(uuid) ?? uuid}</bdi>
-    </a>
+    <NameLink to={personPath(uuid)} name={names.get(uuid) ?? uuid} />
   )
 
 export const Outcome = ({ outcome }: { readonly outcome: string }): JSX.Element => (
@@ -84,7 +81,7 @@ const columns = (names: Names): readonly Column<TrailEvent>[] => [
 ]
 
 /** The audit trail, page by page. */
-function Audit(): JSX.Element {
+export default function Audit(): JSX.Element {
   const [verifying, setVerifying] = useState(false)
   const filter = filterHere()
   const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)
@@ -120,22 +117,13 @@ function Audit(): JSX.Element {
             pathOf={({ id }) => eventPath(id)}
             whole
           />
-          <Pager
-            page={page}
-            size={size}
-            sizes={sizes}
-            total={value.total}
-            onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
-            onSize={next => setQuery({ size: next === 50 ? null : String(next), page: null })}
-          />
+          <AddressPager page={page} size={size} sizes={sizes} total={value.total} usual={50} />
         </div>
       )}
       {verifying && <StartScript only="verify-trail" onClose={() => setVerifying(false)} />}
     </Page>
   )
 }
-
-export default Audit
 
 /** Downloads all events that match the filter. */
 const Export = ({ filter }: { readonly filter: Filter }): JSX.Element => (

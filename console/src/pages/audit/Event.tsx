@@ -13,7 +13,7 @@ import { Outcome, Someone } from './Audit.tsx'
 import { loadEvent, type TrailEvent } from './trail.ts'
 
 /** One event of the trail, with the values before and after it. */
-function EventPage({ parameters: { id = '' } }: At<'id'>): JSX.Element {
+export default function EventPage({ parameters: { id = '' } }: At<'id'>): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadEvent(id, signal), [id, who.value])
   const crumbs = [[a('audit.title'), href('admin/audit')]] as const
   if (problem || !value)
@@ -70,14 +70,13 @@ function timesOf({ repeats }: TrailEvent): readonly (readonly [string, JSX.Eleme
 const membersOf = (value: Json | undefined): Readonly<Record<string, Json>> =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, Json>) : {}
 
-/** Names with numbers of events; nothing if there are none. */
-function Numbers({
-  label,
-  of,
-}: {
+interface Parts {
   readonly label: string
   readonly of: Readonly<Record<string, Json>>
-}): JSX.Element | null {
+}
+
+/** Names with numbers of events; nothing if there are none. */
+function Numbers({ label, of }: Parts): JSX.Element | null {
   const rows = Object.entries(of)
   if (rows.length === 0) return null
   const columns: readonly Column<[string, Json]>[] = [
@@ -146,5 +145,3 @@ function Changes({ event: { changes } }: { readonly event: TrailEvent }): JSX.El
 
 const written = (value: Json) =>
   value === null ? t('null') : typeof value === 'string' ? value : printExactly(value, 1)
-
-export default EventPage

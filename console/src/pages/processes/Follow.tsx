@@ -27,14 +27,13 @@ interface State {
   readonly problem: unknown
 }
 
-/** Shows the progress and the log of a process while it runs. */
-export function Follow({
-  id,
-  onEnd,
-}: {
+interface Parts {
   readonly id: string
   readonly onEnd?: (process: Process) => void
-}): JSX.Element {
+}
+
+/** Shows the progress and the log of a process while it runs. */
+export function Follow({ id, onEnd }: Parts): JSX.Element {
   const [{ process, lines, problem }, setState] = useState<State>({
     process: undefined,
     lines: [],

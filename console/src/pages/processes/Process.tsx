@@ -6,7 +6,7 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
 import { Ban, Play, Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
-import { Button } from '../../parts/controls.tsx'
+import { Button, NameLink } from '../../parts/controls.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { type At, LoadingPage, Page, Section } from '../../parts/Page.tsx'
@@ -20,7 +20,7 @@ import { entityOf, parametersOf } from './details.ts'
 import { Follow } from './Follow.tsx'
 import { isUnderWay, processPath, removeProcess, resume } from './processes.ts'
 
-function ProcessPage({ parameters: { id = '' } }: At<'id'>): JSX.Element {
+export default function ProcessPage({ parameters: { id = '' } }: At<'id'>): JSX.Element {
   const { value, problem, reload } = useLoad(() => getProcess(service.value, id), [id, who.value])
   const crumbs = [[a('processes.title'), href('admin/processes')]] as const
   if (problem || !value)
@@ -56,20 +56,15 @@ const canBeRestored = ({ scriptName, state, parameters }: Process): boolean =>
 /** The eperson who started the process, by name once it is loaded. */
 function Beginner({ uuid }: { readonly uuid: string }): JSX.Element {
   const { value } = useLoad(signal => loadPerson(uuid, signal), [uuid])
-  return (
-    <a href={href(personPath(uuid))}>
-      <bdi>{value ? nameOf(value) : uuid}</bdi>
-    </a>
-  )
+  return <NameLink to={personPath(uuid)} name={value ? nameOf(value) : uuid} />
 }
 
-function Actions({
-  process,
-  onChange,
-}: {
+interface Parts {
   readonly process: Process
   readonly onChange: () => void
-}): JSX.Element {
+}
+
+function Actions({ process, onChange }: Parts): JSX.Element {
   const { processId, state } = process
   const [deleting, setDeleting] = useState(false)
   const cancel = useWork(async () => {
@@ -110,12 +105,9 @@ function Actions({
             await removeProcess(processId)
             go('admin/processes')
           }}
-        >
-          <p>{a('process.remove.help')}</p>
-        </Confirm>
+          help={a('process.remove.help')}
+        />
       )}
     </>
   )
 }
-
-export default ProcessPage

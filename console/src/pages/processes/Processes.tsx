@@ -40,7 +40,7 @@ const tookOf = ({ startTime, endTime }: Process) =>
     ? '–'
     : formatDuration((new Date(endTime).getTime() - new Date(startTime).getTime()) / 1000)
 
-function Processes(): JSX.Element {
+export default function Processes(): JSX.Element {
   const [starting, setStarting] = useState(false)
   const [version, setVersion] = useState(0)
   const asked = query.value.get('status') ?? ''
@@ -79,5 +79,3 @@ function Processes(): JSX.Element {
     </Page>
   )
 }
-
-export default Processes

@@ -11,17 +11,16 @@ import { Loading } from '../../parts/states.tsx'
 import { go } from '../../router.ts'
 import { loadScripts, processPath } from './processes.ts'
 
+interface Parts {
+  readonly only?: string
+  readonly onClose: () => void
+}
+
 /**
  * A dialog that starts a script of the service. @param only the script to start; without it, the user chooses
  * one
  */
-export function StartScript({
-  only,
-  onClose,
-}: {
-  readonly only?: string
-  readonly onClose: () => void
-}): JSX.Element {
+export function StartScript({ only, onClose }: Parts): JSX.Element {
   const { value: scripts, problem } = useLoad(loadScripts, [])
   const [name, setName] = useState(only)
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})

@@ -14,7 +14,7 @@ import { SystemPage } from './SystemPage.tsx'
 import { type AlertBody, loadAlert, writeAlert } from './system.ts'
 
 /** A form for a message that everyone sees on every page. */
-function Alert(): JSX.Element {
+export default function Alert(): JSX.Element {
   const { value, problem, reload } = useLoad(loadAlert, [who.value])
   return (
     <SystemPage title={a('alert.tab')} lead={a('alert.lead')}>
@@ -89,11 +89,11 @@ function AlertForm({
           options={allowed.map(one => [one, a(`alert.sessions.${one}`)])}
         />
       </Field>
-      <Check checked={values.active} onChange={isChecked => setValues({ ...values, active: isChecked })}>
-        {a('alert.active')}
-      </Check>
+      <Check
+        label={a('alert.active')}
+        checked={values.active}
+        onChange={isChecked => setValues({ ...values, active: isChecked })}
+      />
     </ChangeForm>
   )
 }
-
-export default Alert

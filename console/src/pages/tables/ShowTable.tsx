@@ -5,7 +5,7 @@ import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { tOf } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
-import { Form, Input, Submit } from '../../parts/controls.tsx'
+import { Form, Input, NameLink, Submit } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Page, Section } from '../../parts/Page.tsx'
@@ -20,7 +20,7 @@ import '../entities-admin/entities-admin.css'
 import { fullName, loadTable, nameFor, type OwnTable, showTable, tablesPath } from './tables.ts'
 
 /** A form that shows a table of the database as an entity. */
-function ShowTable({
+export default function ShowTable({
   parameters: { schema = '', name = '' },
 }: {
   readonly parameters: { readonly schema?: string; readonly name?: string }
@@ -48,9 +48,7 @@ function ShowTable({
               {value.entities.map((one, at) => (
                 <>
                   {at > 0 && ', '}
-                  <a key={one} href={href(adminPath(one))}>
-                    <bdi>{one}</bdi>
-                  </a>
+                  <NameLink key={one} to={adminPath(one)} name={one} />
                 </>
               ))}
             </Notice>
@@ -179,5 +177,3 @@ function TableForm({ table }: { readonly table: OwnTable }): JSX.Element {
     </Form>
   )
 }
-
-export default ShowTable

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatNumber } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
+import { NameLink } from '../../parts/controls.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
@@ -15,11 +16,7 @@ const columns = (): readonly Column<OwnTable>[] => [
   {
     id: 'name',
     label: a('tables.name'),
-    cell: table => (
-      <a href={href(tablePath(table))}>
-        <bdi>{fullName(table)}</bdi>
-      </a>
-    ),
+    cell: table => <NameLink to={tablePath(table)} name={fullName(table)} />,
   },
   {
     id: 'kind',
@@ -45,9 +42,7 @@ const columns = (): readonly Column<OwnTable>[] => [
       <span class="row">
         {entities.length === 0 && '–'}
         {entities.map(name => (
-          <a key={name} href={href(adminPath(name))}>
-            <bdi>{name}</bdi>
-          </a>
+          <NameLink key={name} to={adminPath(name)} name={name} />
         ))}
       </span>
     ),
