@@ -2,12 +2,11 @@ import type { JSX } from 'preact'
 import { t } from '../i18n/i18n.ts'
 import { LinkButton } from '../parts/controls.tsx'
 import { Page } from '../parts/Page.tsx'
-import { href } from '../router.ts'
 
 const Missing = (): JSX.Element => (
   <Page title={t('missing')} lead={t('missing.help')}>
     <div class="row">
-      <LinkButton label={t('nav.home')} href={href('')} />
+      <LinkButton label={t('nav.home')} to={''} />
     </div>
   </Page>
 )

@@ -63,18 +63,15 @@ export default function Enrol({ onCodes, onDone, ...parts }: Parts): JSX.Element
   )
 }
 
-/** A form with one button. */
-const Step = ({
-  work,
-  act,
-  children,
-  why,
-}: {
+interface StepParts {
   readonly work: Work
   readonly act: string
   readonly children: ComponentChildren
   readonly why?: JSX.Element
-}): JSX.Element => (
+}
+
+/** A form with one button. */
+const Step = ({ work, act, children, why }: StepParts): JSX.Element => (
   <Form class="stack" onSubmit={work.run}>
     {children}
     {why ?? <ProblemNotice problem={work.problem} />}
@@ -126,16 +123,8 @@ function Begin({ kinds, by, endOthers, onEndOthers, onBegun }: BeginParts): JSX.
           onInput={event => setName(event.currentTarget.value)}
         />
       </Field>
-      {kind === 'passkey' && (
-        <Check checked={alone} onChange={setAlone}>
-          {t('factor.alone.do')}
-        </Check>
-      )}
-      {!byTicket && (
-        <Check checked={endOthers} onChange={onEndOthers}>
-          {t('sessions.end.others')}
-        </Check>
-      )}
+      {kind === 'passkey' && <Check label={t('factor.alone.do')} checked={alone} onChange={setAlone} />}
+      {!byTicket && <Check label={t('sessions.end.others')} checked={endOthers} onChange={onEndOthers} />}
       {fields}
     </Step>
   )
@@ -166,7 +155,7 @@ function FirstCode({ begun, by, onFinished }: FirstUse<'totp'>): JSX.Element {
       </p>
       <div class="row">
         <Button icon={Copy} label={t('totp.copy')} onClick={() => copy(begun.secret)} />
-        <LinkButton icon={KeyRound} label={t('totp.open')} href={begun.uri} />
+        <LinkButton icon={KeyRound} label={t('totp.open')} to={{ href: begun.uri }} />
       </div>
       {fields}
     </Step>

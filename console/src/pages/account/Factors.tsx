@@ -84,14 +84,13 @@ function List({ value, problem, reload }: Loaded<Factors>): JSX.Element {
   )
 }
 
-/** Factors with what is known about them. */
-export const FactorCards = ({
-  factors,
-  actions,
-}: {
+interface Parts {
   readonly factors: readonly Enrolled[]
   readonly actions?: (factor: Enrolled) => JSX.Element
-}): JSX.Element | null =>
+}
+
+/** Factors with what is known about them. */
+export const FactorCards = ({ factors, actions }: Parts): JSX.Element | null =>
   factors.length === 0 ? null : (
     <ul class="cards">
       {factors.map(one => (

@@ -64,9 +64,7 @@ export function NewToken({ onClose }: { readonly onClose: () => void }): JSX.Ele
       <Field label={t('tokens.networks')} hint={t('tokens.networks.hint')}>
         <Input value={networks} onText={setNetworks} />
       </Field>
-      <Check checked={writes} onChange={setWrites}>
-        {t('tokens.writes')}
-      </Check>
+      <Check label={t('tokens.writes')} checked={writes} onChange={setWrites} />
     </FormDialog>
   )
 }

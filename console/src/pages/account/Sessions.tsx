@@ -9,12 +9,12 @@ import { Button } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { NeedsLogin } from '../../parts/NeedsLogin.tsx'
 import { Page, Section } from '../../parts/Page.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { AddressPager } from '../../parts/Pager.tsx'
 import { Pending } from '../../parts/states.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Value } from '../../parts/Value.tsx'
-import { query, setQuery } from '../../router.ts'
+import { query } from '../../router.ts'
 import type { Eperson } from '../../session.ts'
 import './account.css'
 
@@ -165,12 +165,7 @@ function Events({ person }: { readonly person: Eperson }): JSX.Element {
               })),
             ]}
           />
-          <Pager
-            page={page}
-            size={size}
-            total={value.total}
-            onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
-          />
+          <AddressPager page={page} size={size} total={value.total} />
         </div>
       )}
     </Section>

@@ -18,7 +18,7 @@ import './account.css'
 type Token = Schemas['AccessToken']
 
 /** Access tokens, with which programs act in the caller's name. */
-function Tokens(): JSX.Element {
+export default function Tokens(): JSX.Element {
   const [adding, setAdding] = useState(false)
   const [round, setRound] = useState(0)
   return (
@@ -102,5 +102,3 @@ function List(): JSX.Element {
     </>
   )
 }
-
-export default Tokens

@@ -14,7 +14,7 @@ import { isDemo, showStep, step } from '../../shell/tour.ts'
 import './home.css'
 
 /** An overview of the entities, with their fields and the number of records that the caller may read. */
-function Home(): JSX.Element {
+export default function Home(): JSX.Element {
   const { value: list, problem, reload } = useLoad(loadEntities, [who.value])
   return (
     <Page title={t('home.title')} lead={t('home.lead')}>
@@ -58,13 +58,12 @@ const Invitation = (): JSX.Element | null =>
     </section>
   ) : null
 
-const Catalogue = ({
-  list,
-  minor,
-}: {
+interface Parts {
   readonly list: readonly Entity[]
   readonly minor?: boolean
-}): JSX.Element => (
+}
+
+const Catalogue = ({ list, minor }: Parts): JSX.Element => (
   <ul class={`catalogue ${minor ? 'minor' : ''}`}>
     {list.map(entity => (
       <li key={entity.name}>
@@ -110,5 +109,3 @@ function Count({ name }: { readonly name: string }): JSX.Element {
     </span>
   )
 }
-
-export default Home

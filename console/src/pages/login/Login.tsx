@@ -26,7 +26,7 @@ function takeLink(): string | undefined {
   return link
 }
 
-function Login(): JSX.Element {
+export default function Login(): JSX.Element {
   const isIn = who.value.kind === 'eperson'
   useEffect(() => {
     if (isIn) go(back(), { replace: true })
@@ -46,5 +46,3 @@ function Login(): JSX.Element {
     </Page>
   )
 }
-
-export default Login

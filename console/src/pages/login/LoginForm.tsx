@@ -106,16 +106,14 @@ const canMakePasskeys = () =>
 
 type Attempt = (work: () => Promise<void>) => Promise<void>
 
-/** The second step of a login. */
-function SecondStep({
-  missing: { ticket, factors },
-  attempt,
-  onBack,
-}: {
+interface SecondStepParts {
   readonly missing: Extract<Missing, { kind: 'factor' }>
   readonly attempt: Attempt
   readonly onBack: () => void
-}): JSX.Element {
+}
+
+/** The second step of a login. */
+function SecondStep({ missing: { ticket, factors }, attempt, onBack }: SecondStepParts): JSX.Element {
   const { fields, act, answer, why } = useFactor(factors, () => client.passkey({ ticket }))
   const work = useWork(async () => {
     const factor = (await answer()) as Factor
@@ -187,15 +185,13 @@ function nameOf(scheme: string): string {
   return more.length === 0 ? first : more.length === 1 ? `${first} / ${more[0]}` : t('login.elsewhere')
 }
 
-function ByPassword({
-  email,
-  setEmail,
-  attempt,
-}: {
+interface ByPasswordParts {
   readonly email: string
   readonly setEmail: (email: string) => void
   readonly attempt: Attempt
-}): JSX.Element {
+}
+
+function ByPassword({ email, setEmail, attempt }: ByPasswordParts): JSX.Element {
   const [password, setPassword] = useState('')
   const [shown, setShown] = useState(false)
   const work = useWork(() => attempt(() => login(email, password)))
@@ -230,14 +226,13 @@ function ByPassword({
 const hasStatus = (problem: unknown, status: number) =>
   problem instanceof CarrelProblem && problem.status === status
 
-function WhyNot({
-  problem,
-  wrong,
-}: {
+interface WhyNotParts {
   readonly problem: unknown
   /** Explains that what was given is wrong. */
   readonly wrong: string
-}): JSX.Element {
+}
+
+function WhyNot({ problem, wrong }: WhyNotParts): JSX.Element {
   if (problem instanceof CarrelProblem && problem.code === 'too-many-attempts')
     return <Notice tone="bad">{t('login.wait', { time: formatDuration(problem.retryAfter ?? 60) })}</Notice>
   if (hasStatus(problem, 401)) return <Notice tone="bad">{wrong}</Notice>
