@@ -6,14 +6,13 @@ import { Button, IconButton } from '../../parts/controls.tsx'
 import { isOf, joined, type Requirement, type Requirements, requirementsOf } from './requirements.ts'
 import { showCondition } from './view.ts'
 
-/** All requirements of a view, searched, ticked, brushed or written; each can be removed. */
-export function Applied({
-  entity,
-  condition,
-}: {
+interface AppliedParts {
   readonly entity: Entity
   readonly condition: string
-}): JSX.Element {
+}
+
+/** All requirements of a view, searched, ticked, brushed or written; each can be removed. */
+export function Applied({ entity, condition }: AppliedParts): JSX.Element {
   const all = requirementsOf(condition, entity.fields)
   if (!all || all.list.length === 0)
     return <Chip text={condition} onRemove={() => showCondition('')} label={t('entity.clear')} />
@@ -39,17 +38,14 @@ export function Applied({
   )
 }
 
-function Chip({
-  text,
-  shown,
-  label = t('applied.remove', { text }),
-  onRemove,
-}: {
+interface Parts {
   readonly text: string
   readonly shown?: JSX.Element | undefined
   readonly label?: string
   readonly onRemove: () => void
-}): JSX.Element {
+}
+
+function Chip({ text, shown, label = t('applied.remove', { text }), onRemove }: Parts): JSX.Element {
   return (
     <span class="applied">
       {shown ?? <code>{text}</code>}

@@ -16,23 +16,20 @@ const most = 1_000
  */
 type Changed = ReadonlyMap<string, DataRecord | undefined> | 'many'
 
+interface Parts {
+  readonly entity: Entity
+  readonly snapshot: string
+  readonly since: number
+  readonly onShow: () => void
+}
+
 /**
  * Says how many records have changed since the table was loaded, and shows them when asked to. The table holds
  * still until then.
  * @param snapshot the state that the table shows
  * @param since the number of writes in this tab when it was asked for
  */
-export function ChangedRecords({
-  entity,
-  snapshot,
-  since,
-  onShow,
-}: {
-  readonly entity: Entity
-  readonly snapshot: string
-  readonly since: number
-  readonly onShow: () => void
-}): JSX.Element {
+export function ChangedRecords({ entity, snapshot, since, onShow }: Parts): JSX.Element {
   const changed = useChanged(entity, snapshot)
   const count = changed === 'many' ? most : [...changed].filter(one => isOther(one, since)).length
   return (

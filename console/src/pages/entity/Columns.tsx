@@ -13,14 +13,13 @@ import { showColumns, usual } from './view.ts'
 const many = 15
 const most = 200
 
-/** A menu to choose the visible columns. */
-export function Columns({
-  entity,
-  shown,
-}: {
+interface Parts {
   readonly entity: Entity
   readonly shown: readonly EntityField[]
-}): JSX.Element {
+}
+
+/** A menu to choose the visible columns. */
+export function Columns({ entity, shown }: Parts): JSX.Element {
   const [search, setSearch] = useState('')
   const names = new Set(shown.map(({ name }) => name))
   const found = entity.fields.filter(({ name, label = '' }) =>

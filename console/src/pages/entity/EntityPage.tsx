@@ -17,7 +17,7 @@ import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { downloadOf, viewOf } from './view.ts'
 
 /** The records of one entity. The address of this page holds the query. */
-function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
+export default function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const name = parameters.entity ?? ''
   const { value: entity, problem, reload } = useEntity(name)
   return (
@@ -31,12 +31,12 @@ function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.El
             <LinkButton
               icon={ChartColumn}
               label={t('draw')}
-              href={href(withQuery(`${entityPath(name)}/draw`, Object.fromEntries(query.value)))}
+              to={withQuery(`${entityPath(name)}/draw`, Object.fromEntries(query.value))}
             />
             <LinkButton
               icon={MessageCircleQuestionMark}
               label={t('questions.as')}
-              href={href(withQuery('questions', { q: questionOf(entity, viewOf(entity)) }))}
+              to={withQuery('questions', { q: questionOf(entity, viewOf(entity)) })}
             />
             <AsRequest requested={() => requestOf(entity, viewOf(entity))} />
             <Downloads entity={entity} />
@@ -60,8 +60,6 @@ export const useEntity = (name: string): Loaded<Entity> =>
     },
     [name, who.value],
   )
-
-export default EntityPage
 
 /** Downloads all records of the view, not only those of the current page. */
 function Downloads({ entity }: { readonly entity: Entity }): JSX.Element {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Entity } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
-import { Button, Form } from '../../parts/controls.tsx'
+import { Button, Form, Submit } from '../../parts/controls.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { recall, remember } from '../../settings.ts'
 import { Builder, conditionFor } from './Builder.tsx'
@@ -12,20 +12,18 @@ import { QueryFault } from './QueryFault.tsx'
 import { RefusedCondition } from './refused.ts'
 import { showCondition } from './view.ts'
 
-/**
- * Edits the filter as single conditions or as PQL. Conditions are used as long as they can express the
- * filter.
- */
-export function FilterPanel({
-  entity,
-  condition,
-  problem,
-}: {
+interface FilterPanelParts {
   readonly entity: Entity
   readonly condition: string
   /** The error with which the records of the page failed to load. */
   readonly problem: unknown
-}): JSX.Element {
+}
+
+/**
+ * Edits the filter as single conditions or as PQL. Conditions are used as long as they can express the
+ * filter.
+ */
+export function FilterPanel({ entity, condition, problem }: FilterPanelParts): JSX.Element {
   const draft = useDraft(`filter.${entity.name}`, condition)
   const read = readFilter(draft.value, entity.fields)
   const [mode, setMode] = useState<'hand' | 'pql'>(read && recall('filter') !== 'pql' ? 'hand' : 'pql')
@@ -71,29 +69,19 @@ export function FilterPanel({
   return (
     <Form class="filter" aria-label={t('filter')} onSubmit={apply}>
       <div class="row spread">
-        <fieldset class="group">
-          <legend class="sr-only">{t('filter.how')}</legend>
-          <Button
-            label={t('filter.hand')}
-            aria-pressed={mode === 'hand'}
-            aria-disabled={!read}
-            title={read ? undefined : t('filter.too-much')}
-            onClick={() => {
-              if (!read) return
-              setFilter(read.conditions.length > 0 ? read : start)
-              choose('hand')
-            }}
-          />
-          <Button
-            aria-pressed={mode === 'pql'}
-            onClick={() => {
-              if (mode === 'hand') draft.set(printFilter(finished(filter), entity.fields))
-              choose('pql')
-            }}
-          >
-            PQL
-          </Button>
-        </fieldset>
+        <Modes
+          mode={mode}
+          isSimple={read !== undefined}
+          onHand={() => {
+            if (!read) return
+            setFilter(read.conditions.length > 0 ? read : start)
+            choose('hand')
+          }}
+          onPql={() => {
+            if (mode === 'hand') draft.set(printFilter(finished(filter), entity.fields))
+            choose('pql')
+          }}
+        />
         {!read && mode === 'pql' && draft.value === condition && !refused && (
           <span class="small soft">{t('filter.too-much')}</span>
         )}
@@ -120,7 +108,7 @@ export function FilterPanel({
         />
       )}
       <div class="row">
-        <Button look="primary" type="submit" label={t('filter.apply')} />
+        <Submit label={t('filter.apply')} />
         {condition !== '' && (
           <Button
             label={t('entity.clear')}
@@ -134,6 +122,30 @@ export function FilterPanel({
         )}
       </div>
     </Form>
+  )
+}
+
+interface ModesParts {
+  readonly mode: 'hand' | 'pql'
+  /** True if single conditions can express the filter. */
+  readonly isSimple: boolean
+  readonly onHand: () => void
+  readonly onPql: () => void
+}
+
+function Modes({ mode, isSimple, onHand, onPql }: ModesParts): JSX.Element {
+  return (
+    <fieldset class="group">
+      <legend class="sr-only">{t('filter.how')}</legend>
+      <Button
+        label={t('filter.hand')}
+        aria-pressed={mode === 'hand'}
+        aria-disabled={!isSimple}
+        title={isSimple ? undefined : t('filter.too-much')}
+        onClick={onHand}
+      />
+      <Button label="PQL" aria-pressed={mode === 'pql'} onClick={onPql} />
+    </fieldset>
   )
 }
 

@@ -15,21 +15,18 @@ import { barsOf, farBounds, type Range, type Scale } from './scale.ts'
 import { loadSteps } from './steps.ts'
 import { showCondition } from './view.ts'
 
-/**
- * The records that meet the other requirements, counted along a scale. A range is brushed with the mouse, set
- * with two sliders, or typed.
- */
-export function Histogram({
-  entity,
-  facet: { field },
-  scale,
-  all,
-}: {
+interface HistogramParts {
   readonly entity: Entity
   readonly facet: Facet
   readonly scale: Scale
   readonly all: Requirements
-}): JSX.Element {
+}
+
+/**
+ * The records that meet the other requirements, counted along a scale. A range is brushed with the mouse, set
+ * with two sliders, or typed.
+ */
+export function Histogram({ entity, facet: { field }, scale, all }: HistogramParts): JSX.Element {
   const { name } = field
   const label = labelOf(field)
   const condition = joined({ list: withoutField(all, name).list, clauses: '' })
@@ -146,22 +143,17 @@ function edgeAt({ edges }: Scale, place: number | undefined, fallback: number): 
   return distances.indexOf(Math.min(...distances))
 }
 
-/** One end of the range as it is typed. */
-function End({
-  scale,
-  at,
-  name,
-  range,
-  steps,
-  onRange,
-}: {
+interface EndParts {
   readonly scale: Scale
   readonly at: 0 | 1
   readonly name: string
   readonly range: Range
   readonly steps: readonly [number, number]
   readonly onRange: (range: Range) => void
-}): JSX.Element {
+}
+
+/** One end of the range as it is typed. */
+function End({ scale, at, name, range, steps, onRange }: EndParts): JSX.Element {
   const place = range[at]
   const edge = scale.edges[steps[at]] ?? 0
   const isMoved = steps[at] !== edgeAt(scale, place, at === 0 ? 0 : scale.edges.length - 1)

@@ -4,16 +4,14 @@ import { Button } from '../../parts/controls.tsx'
 import { Notice } from '../../parts/states.tsx'
 import type { Fault } from './refused.ts'
 
-/** A fault in a query: the line with the place underlined, the message, and a correction if there is one. */
-export function QueryFault({
-  fault,
-  onNearest,
-  onInstead,
-}: {
+interface Parts {
   readonly fault: Fault
   readonly onNearest?: ((nearest: string) => void) | undefined
   readonly onInstead?: ((condition: string) => void) | undefined
-}): JSX.Element {
+}
+
+/** A fault in a query: the line with the place underlined, the message, and a correction if there is one. */
+export function QueryFault({ fault, onNearest, onInstead }: Parts): JSX.Element {
   const { message, lang, line, column = 0, nearest, instead } = fault
   // The word at the place, or a space if something is missing at the end.
   const wrong = /^(?:"[^"]*"?|[\p{L}\p{N}_.-]+|[=<>!~&|]+|\S)/u.exec(line?.slice(column) ?? '')?.[0] ?? ' '

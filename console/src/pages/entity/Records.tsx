@@ -6,7 +6,7 @@ import { Ellipsis, ListFilter, SlidersHorizontal } from '../../icons.ts'
 import { Button } from '../../parts/controls.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { Pager } from '../../parts/Pager.tsx'
+import { AddressPager } from '../../parts/Pager.tsx'
 import { SearchBox } from '../../parts/SearchBox.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
@@ -221,17 +221,17 @@ function Shown({
   return (
     <div class={loading ? 'stale' : ''}>
       {isEdited(entity) ? (
-        <EditTable {...table} {...{ entity, condition }} total={value.total} fields={view.columns} />
+        <EditTable
+          {...table}
+          entity={entity}
+          condition={condition}
+          total={value.total}
+          fields={view.columns}
+        />
       ) : (
         <Table {...table} pathOf={record => recordPath(entity, record)} />
       )}
-      <Pager
-        page={page}
-        size={size}
-        total={value.total}
-        onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
-        onSize={next => setQuery({ size: next === usualSize ? null : String(next), page: null })}
-      />
+      <AddressPager page={page} size={size} total={value.total} usual={usualSize} />
     </div>
   )
 }

@@ -10,14 +10,13 @@ import { Menu } from '../../parts/Menu.tsx'
 import type { Order } from '../../parts/Table.tsx'
 import { showOrder } from './view.ts'
 
-/** The sort order as a list, most significant column first, for users without a Shift key. */
-export const Sorting = ({
-  entity,
-  order,
-}: {
+interface SortingParts {
   readonly entity: Entity
   readonly order: readonly Order[]
-}): JSX.Element => (
+}
+
+/** The sort order as a list, most significant column first, for users without a Shift key. */
+export const Sorting = ({ entity, order }: SortingParts): JSX.Element => (
   <Menu
     side="left"
     button={
@@ -32,13 +31,12 @@ export const Sorting = ({
   </Menu>
 )
 
-function Orders({
-  fields,
-  order,
-}: {
+interface OrdersParts {
   readonly fields: readonly EntityField[]
   readonly order: readonly Order[]
-}): JSX.Element {
+}
+
+function Orders({ fields, order }: OrdersParts): JSX.Element {
   const whole = useRef<HTMLDivElement>(null)
   // When an entry moves, the focus moves with its button.
   const next = useRef<string | undefined>(undefined)
@@ -79,19 +77,16 @@ function Orders({
   )
 }
 
-/** One column of the order, which can be reversed, moved and removed. */
-function Entry({
-  called,
-  order,
-  at,
-  show,
-}: {
+interface Parts {
   readonly called: string
   readonly order: readonly Order[]
   readonly at: number
   /** @param stop the control that gets the focus */
   readonly show: (order: readonly Order[], stop: string) => void
-}): JSX.Element | null {
+}
+
+/** One column of the order, which can be reversed, moved and removed. */
+function Entry({ called, order, at, show }: Parts): JSX.Element | null {
   const one = order[at]
   if (!one) return null
   const { field: name } = one
@@ -138,13 +133,12 @@ function Entry({
 const isByCharacter = (field: EntityField | undefined) =>
   field?.type === 'text' && field.collation === undefined
 
-function Add({
-  fields,
-  onAdd,
-}: {
+interface AddParts {
   readonly fields: readonly EntityField[]
   readonly onAdd: (name: string) => void
-}): JSX.Element | null {
+}
+
+function Add({ fields, onAdd }: AddParts): JSX.Element | null {
   const [chosen, setChosen] = useState('')
   const name = fields.some(one => one.name === chosen) ? chosen : fields[0]?.name
   if (name === undefined) return null

@@ -14,7 +14,7 @@ import './keyboard.css'
 const pause = 200
 
 /** Finds a page, a collection of records, an item, a person or a group by its name, and opens it. */
-function GoTo({ onClose }: { readonly onClose: () => void }): JSX.Element {
+export default function GoTo({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const id = useId()
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
@@ -66,32 +66,15 @@ function GoTo({ onClose }: { readonly onClose: () => void }): JSX.Element {
             <p class="menu-title" aria-hidden="true">
               {title}
             </p>
-            {places.map(place => {
-              const index = all.indexOf(place)
-              return (
-                // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useKeyWithClickEvents: the focus and the keys stay in the text
-                <div
-                  key={place.path}
-                  id={`${id}-${index}`}
-                  role="option"
-                  aria-selected={index === at}
-                  onClick={() => open(place.path)}
-                  ref={element => {
-                    if (index === at) element?.scrollIntoView({ block: 'nearest' })
-                  }}
-                >
-                  <Icon of={place.icon} />
-                  <span>
-                    <bdi>{cut(place.name, 120)}</bdi>
-                  </span>
-                  {place.about && (
-                    <span class="soft small">
-                      <bdi>{cut(place.about, 120)}</bdi>
-                    </span>
-                  )}
-                </div>
-              )
-            })}
+            {places.map(place => (
+              <Option
+                key={place.path}
+                id={`${id}-${all.indexOf(place)}`}
+                place={place}
+                isChosen={all.indexOf(place) === at}
+                onOpen={() => open(place.path)}
+              />
+            ))}
           </div>
         ))}
       </div>
@@ -104,7 +87,37 @@ function GoTo({ onClose }: { readonly onClose: () => void }): JSX.Element {
   )
 }
 
-export default GoTo
+interface Parts {
+  readonly id: string
+  readonly place: Shelf['places'][number]
+  readonly isChosen: boolean
+  readonly onOpen: () => void
+}
+
+function Option({ id, place, isChosen, onOpen }: Parts): JSX.Element {
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useKeyWithClickEvents: the focus and the keys stay in the text
+    <div
+      id={id}
+      role="option"
+      aria-selected={isChosen}
+      onClick={onOpen}
+      ref={element => {
+        if (isChosen) element?.scrollIntoView({ block: 'nearest' })
+      }}
+    >
+      <Icon of={place.icon} />
+      <span>
+        <bdi>{cut(place.name, 120)}</bdi>
+      </span>
+      {place.about && (
+        <span class="soft small">
+          <bdi>{cut(place.about, 120)}</bdi>
+        </span>
+      )}
+    </div>
+  )
+}
 
 /** Asks the service when typing stops. The places found before stay until then. */
 function useFound(text: string): readonly Shelf[] {
