@@ -43,20 +43,16 @@ export function alongOf(places: readonly Place[], steps: Steps, range: readonly 
   }
 }
 
-/** Ticks and name of an axis of numbers or times. */
-export const Along = ({
-  of: { ticks },
-  y,
-  name,
-  from,
-  to,
-}: {
+interface Parts {
   readonly of: ReturnType<typeof alongOf>
   readonly y: number
   readonly name: string
   readonly from: number
   readonly to: number
-}): JSX.Element => (
+}
+
+/** Ticks and name of an axis of numbers or times. */
+export const Along = ({ of: { ticks }, y, name, from, to }: Parts): JSX.Element => (
   <g>
     <line x1={from} x2={to} y1={y} y2={y} stroke="var(--line-strong)" />
     {ticks.map(({ text, x }) => (

@@ -35,7 +35,7 @@ import './draw.css'
  * Draws records counted by a field, by time, or by two of them. The address holds all settings of the
  * drawing.
  */
-function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
+export default function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const name = parameters.entity ?? ''
   const { value: entity, problem, reload } = useEntity(name)
   return (
@@ -46,11 +46,7 @@ function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
         [tOf('entity', name), href(entityPath(name))],
       ]}
       actions={
-        <LinkButton
-          icon={Table2}
-          label={t('draw.records')}
-          href={href(withQuery(entityPath(name), kept()))}
-        />
+        <LinkButton icon={Table2} label={t('draw.records')} to={withQuery(entityPath(name), kept())} />
       }
     >
       {problem || !entity ? <Pending problem={problem} retry={reload} /> : <Drawing entity={entity} />}
@@ -192,11 +188,9 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
         <LinkButton
           icon={MessageCircleQuestionMark}
           label={t('questions.as')}
-          href={href(withQuery('questions', { q: text }))}
+          to={withQuery('questions', { q: text })}
         />
       </div>
     </section>
   )
 }
-
-export default DrawPage

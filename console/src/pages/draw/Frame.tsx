@@ -67,17 +67,15 @@ export function Frame({ width, height, label, isWider = false, children }: Frame
   )
 }
 
-/** A mark with its description. It leads to its records if a condition can find them. */
-export const Mark = ({
-  title,
-  to,
-  children,
-}: {
+interface Parts {
   readonly title: string
   /** A path of the console. */
   readonly to: string | undefined
   readonly children: ComponentChildren
-}): JSX.Element =>
+}
+
+/** A mark with its description. It leads to its records if a condition can find them. */
+export const Mark = ({ title, to, children }: Parts): JSX.Element =>
   to === undefined ? (
     <g>
       <title>{title}</title>
@@ -157,14 +155,13 @@ export function legendOf(series: readonly Series[], width: number) {
   return { height: y + legendLine + 10, entries }
 }
 
-/** The names of the series with their colors, at the top of a drawing. */
-export const Legend = ({
-  of,
-  width,
-}: {
+interface LegendParts {
   readonly of: ReturnType<typeof legendOf>
   readonly width: number
-}) => (
+}
+
+/** The names of the series with their colors, at the top of a drawing. */
+export const Legend = ({ of, width }: LegendParts) => (
   <g>
     {of.entries.map(({ place, name, colour, x, y }) => (
       <g key={place?.key ?? ''} transform={`translate(${x} ${y})`}>

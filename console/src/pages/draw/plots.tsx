@@ -204,20 +204,16 @@ export function Upright({
   )
 }
 
-/** A line through the values of a series. Between steps without records, counts are at zero, and others missing. */
-function Path({
-  of: { values, colour },
-  places,
-  x,
-  y,
-  base,
-}: {
+interface Parts {
   readonly of: Series
   readonly places: readonly Place[]
   readonly x: ReturnType<typeof alongOf>
   readonly y: (value: number) => number
   readonly base: number
-}): JSX.Element {
+}
+
+/** A line through the values of a series. Between steps without records, counts are at zero, and others missing. */
+function Path({ of: { values, colour }, places, x, y, base }: Parts): JSX.Element {
   const isCount = values.includes(0) || !values.includes(null)
   const points: (readonly [number, number] | undefined)[] = []
   for (const [at, place] of places.entries()) {

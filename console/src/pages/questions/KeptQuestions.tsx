@@ -13,14 +13,13 @@ import { forgetNamed, forgetRecent, keepNamed, kept, longestName } from './kept.
 
 const inLine = (text: string) => cut(text.replaceAll(/\s+/g, ' '), 90)
 
-/** Keeps a question under a name, and shows those of this browser. */
-export function KeptQuestions({
-  text,
-  onChoose,
-}: {
+interface Parts {
   readonly text: string
   readonly onChoose: (text: string) => void
-}): JSX.Element {
+}
+
+/** Keeps a question under a name, and shows those of this browser. */
+export function KeptQuestions({ text, onChoose }: Parts): JSX.Element {
   const [isNaming, setNaming] = useState(false)
   const { recent, named } = kept()
   return (

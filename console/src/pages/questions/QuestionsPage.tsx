@@ -5,12 +5,12 @@ import { t, tOf } from '../../i18n/i18n.ts'
 import { ChartColumn, Play, Table2 } from '../../icons.ts'
 import { ownEntities } from '../../in-order.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
-import { Button, Form, LinkButton } from '../../parts/controls.tsx'
+import { Form, LinkButton, Submit } from '../../parts/controls.tsx'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { useLoad } from '../../parts/load.ts'
 import { Page, Section } from '../../parts/Page.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { AddressPager } from '../../parts/Pager.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
@@ -40,7 +40,7 @@ import '../entity/entity.css'
 import './questions.css'
 
 /** Whole queries of any shape. The address of this page holds the question. */
-function QuestionsPage(): JSX.Element {
+export default function QuestionsPage(): JSX.Element {
   const text = query.value.get('q') ?? ''
   const draft = useDraft('question', text)
   const page = whole(query.value.get('page'), 1, Number.MAX_SAFE_INTEGER)
@@ -87,7 +87,7 @@ function QuestionsPage(): JSX.Element {
           }
         />
         <div class="row">
-          <Button look="primary" type="submit" icon={Play} label={t('questions.ask')} />
+          <Submit icon={Play} label={t('questions.ask')} />
           <KeptQuestions text={draft.value} onChoose={ask} />
         </div>
       </Form>
@@ -125,8 +125,8 @@ function Ways({ question, text, page, size }: Paged & { readonly text: string })
   const drawing = drawingIn(question)
   return (
     <>
-      {view && <LinkButton icon={Table2} label={t('questions.view')} href={href(view)} />}
-      {drawing && <LinkButton icon={ChartColumn} label={t('questions.drawing')} href={href(drawing)} />}
+      {view && <LinkButton icon={Table2} label={t('questions.view')} to={view} />}
+      {drawing && <LinkButton icon={ChartColumn} label={t('questions.drawing')} to={drawing} />}
       <AsRequest requested={() => requestOfPage(question, { page, size })} />
       <DownloadMenu
         name={question.entity?.name ?? 'question'}
@@ -244,15 +244,7 @@ function Shown({
         idOf={row => (isWhole && entity ? keyPath(entity, row) : String(places.get(row)))}
         pathOf={row => (isWhole && entity ? recordPath(entity, row) : undefined)}
       />
-      <Pager
-        page={page}
-        size={size}
-        total={total}
-        onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
-        onSize={next => setQuery({ size: next === usualSize ? null : String(next), page: null })}
-      />
+      <AddressPager page={page} size={size} total={total} usual={usualSize} />
     </>
   )
 }
-
-export default QuestionsPage

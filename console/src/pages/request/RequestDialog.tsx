@@ -10,14 +10,13 @@ import { eperson } from '../../session.ts'
 import { addressOf, astOf, clientOf, curlOf, fetchOf, isAst, placeholder, type Requested } from './texts.ts'
 import './request.css'
 
-/** Shows what a page asks the service for, in the forms in which programs ask. */
-function RequestDialog({
-  requested,
-  onClose,
-}: {
+interface Parts {
   readonly requested: Requested
   readonly onClose: () => void
-}): JSX.Element {
+}
+
+/** Shows what a page asks the service for, in the forms in which programs ask. */
+export default function RequestDialog({ requested, onClose }: Parts): JSX.Element {
   const needsToken = eperson.value !== undefined
   const place = { service: service.value.url, queryBase, needsToken }
   const ast = astOf(requested)
@@ -60,5 +59,3 @@ function RequestDialog({
     </Dialog>
   )
 }
-
-export default RequestDialog

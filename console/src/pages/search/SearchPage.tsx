@@ -19,7 +19,7 @@ interface State {
 }
 
 /** Words in everything that the caller may read, grouped by entity. */
-function SearchPage(): JSX.Element {
+export default function SearchPage(): JSX.Element {
   const words = (query.value.get('q') ?? '').trim()
   const { found, failed, isDone } = useSearch(words)
   const known = entities.value ?? []
@@ -127,5 +127,3 @@ const Group = ({ found, words }: { readonly found: Found; readonly words: string
     </ul>
   </section>
 )
-
-export default SearchPage
