@@ -76,19 +76,11 @@ export const IconButton = ({ label, ...rest }: ButtonParts & { readonly label: s
 
 interface LinkParts extends Omit<Shown, 'of' | 'size'> {
   /** A path of the console, or an address outside of it. */
-  readonly to?: string | { readonly href: string }
-  readonly href?: string
+  readonly to: string | { readonly href: string }
 }
 
 /** A link that looks like a button. */
-export const LinkButton = ({
-  look = 'plain',
-  icon,
-  label,
-  children,
-  href: address = '',
-  to = { href: address },
-}: LinkParts): JSX.Element => (
+export const LinkButton = ({ look = 'plain', icon, label, children, to }: LinkParts): JSX.Element => (
   <a class={looks[look]} href={typeof to === 'string' ? href(to) : to.href}>
     {icon && <Icon of={icon} />}
     {label ?? children}
