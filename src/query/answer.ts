@@ -115,7 +115,9 @@ export function createAnswers(parts: Parts): Answers {
           const listing = await entities.list(current, viewerOf(request.caller), format, client)
           return await present(reply, {
             ...sent,
-            ...{ plan: current, listing, tag: tagOf(request, current, format) },
+            plan: current,
+            listing,
+            tag: tagOf(request, current, format),
             snapshot: snapshots.of(current, asked.snapshot),
           })
         } finally {

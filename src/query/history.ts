@@ -41,7 +41,10 @@ export async function historyOf(
   const events = await entities.history(object, earlierThan, wanted)
   if (events.length === 0 && record === undefined) throw notFound(entity, key)
   return events.map(({ id, time, event, actor_email, changes }) => ({
-    ...{ id, time, event, by: actor_email },
+    id,
+    time,
+    event,
+    by: actor_email,
     changes: changes === null ? null : (JSON.parse(changes) as unknown),
   }))
 }

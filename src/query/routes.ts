@@ -130,7 +130,8 @@ function describeEntities(
     return {
       name,
       ...(description !== undefined && { description }),
-      ...{ key, fields: fieldsFor(entity, readable) },
+      key,
+      fields: fieldsFor(entity, readable),
       ...(relations.length > 0 && { relations }),
       ...(mayWriteEntity(caller, entity) && { writable: true }),
       href: `${query}/${name}`,

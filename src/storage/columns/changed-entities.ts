@@ -116,7 +116,10 @@ export function withChanges(base: RecordEntity, changes: readonly LoadedChange[]
     source: {
       kind: 'records',
       version: `${source.version}${separator}${last.seq}`,
-      ...{ count, bytes, largest, slots: slotsOf(base) + changes.length },
+      count,
+      bytes,
+      largest,
+      slots: slotsOf(base) + changes.length,
     },
   }
   changedOf.set(entity.source, { base, changes })

@@ -96,12 +96,16 @@ function upTo(rows: readonly FollowedRow[], end: number): readonly FollowedRow[]
 }
 
 const asRow = ({ seq, values, json, added }: RecordChange): FollowedRow => ({
-  ...{ seq, json, added },
+  seq,
+  json,
+  added,
   key_values: JSON.stringify(values),
 })
 
 const followed = ({ seq, key_values, json, added }: FollowedRow): FollowedChange => ({
-  ...{ seq, key: key_values, json },
+  seq,
+  key: key_values,
+  json,
   kind: json === null ? 'deleted' : added > 0 ? 'added' : 'changed',
 })
 

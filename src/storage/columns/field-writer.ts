@@ -46,8 +46,17 @@ export function finishField(values: WrittenValues, count: number, ranks: RankPar
     if (whole) release(whole)
     ftruncateSync(descriptor, end)
     const field = {
-      ...{ count, distinct, width: isNarrow ? 2 : 4 },
-      ...{ ranks: position, starts, postings, places, json, doubles, amounts, scale },
+      count,
+      distinct,
+      width: isNarrow ? 2 : 4,
+      ranks: position,
+      starts,
+      postings,
+      places,
+      json,
+      doubles,
+      amounts,
+      scale,
     }
     // A file without its header, of a machine that failed, counts as missing.
     fsyncSync(descriptor)

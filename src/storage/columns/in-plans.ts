@@ -186,8 +186,12 @@ async function translatedRows(
   for (const [at, { column, values }] of columns.entries()) {
     const side = sides[at] as Side
     const from = {
-      ...{ type: side.type, collation: undefined, isList: false, isOfElements: false },
-      ...{ distinct: column[0] as number, values },
+      type: side.type,
+      collation: undefined,
+      isList: false,
+      isOfElements: false,
+      distinct: column[0] as number,
+      values,
     }
     const translation = await whilePresent(client, stop =>
       work.call('translate', from, sideOf(side, side.ref), stop),
