@@ -198,7 +198,11 @@ export function* keptVersions(name: string, { days }: KeptVersionLimits): Read<r
   return found.map(({ id, definition, replaced_by, at, records, bytes, own }) => {
     const { key, fields } = toEntity({ name, definition })
     return {
-      ...{ id, key, fields, records, bytes: bytes + own },
+      id,
+      key,
+      fields,
+      records,
+      bytes: bytes + own,
       replaced: new Date(at).toISOString(),
       replacedBy: replaced_by,
       until: new Date(at + days * day).toISOString(),
