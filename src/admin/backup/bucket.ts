@@ -63,7 +63,9 @@ export async function openBucketOfBackups(place: BucketPlace, mode: 'read' | 'wr
   }
 
   return {
-    ...{ place: where, staging: folder.path, contents },
+    place: where,
+    staging: folder.path,
+    contents,
     has: async ({ sha256, size }) => (await sizesOf(sha256.slice(0, 2))).get(sha256) === size,
     placeOf: sha256 => `${where}/${keyOf(sha256).slice(prefix.length)}`,
     names: () => namesIn(manifests),

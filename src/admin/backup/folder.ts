@@ -86,7 +86,9 @@ function backupsIn(path: string, lock: Database | undefined, isWritten: boolean)
   const manifests = manifestsIn(path)
   const manifestPath = (name: string) => join(path, 'backups', `${name}.json`)
   return {
-    ...{ place: path, staging, placeOf: layout.placeOf },
+    place: path,
+    staging,
+    placeOf: layout.placeOf,
     contents: { ...contents, copyFrom: async () => false },
     has: async content => (await contents.pathInPlace(content)) !== undefined,
     names: () => namesIn(manifests),

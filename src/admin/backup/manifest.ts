@@ -123,7 +123,12 @@ async function describe(manifests: Manifests, name: string): Promise<ListedBacku
     const { made, carrel, files, contents, lost } = readManifest(text, name)
     const bytes = files.reduce((total, { size }) => total + size, contents.bytes)
     return {
-      ...{ name, complete: true, fault: null, made, carrel, bytes },
+      name,
+      complete: true,
+      fault: null,
+      made,
+      carrel,
+      bytes,
       contents: contents.count,
       lost: lost.length,
     }

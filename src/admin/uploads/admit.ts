@@ -56,7 +56,9 @@ let last: Promise<unknown> = Promise.resolve()
 function alone(place: UploadPlace, work: () => Promise<void>): Promise<void> {
   const turn = last.then(async () => {
     const hold = await waitForHold(place, 'admission', {
-      ...{ silence: 10_000, patience: 30_000, step: 20 },
+      silence: 10_000,
+      patience: 30_000,
+      step: 20,
       busy: () =>
         new Problem('busy', 'Too many uploads begin at the same time. Retry in a moment.', {
           headers: { 'retry-after': '5' },

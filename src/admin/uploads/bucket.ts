@@ -94,7 +94,9 @@ export function openBucketOfUploads(
 
   return {
     ...options,
-    ...{ find, hold, remove },
+    find,
+    hold,
+    remove,
     add: (id, info) => client.put(infoOf(id), Buffer.from(JSON.stringify(info))),
     list: async () => {
       const found = [...(await all())].map(([id, objects]) => find(id, objects))

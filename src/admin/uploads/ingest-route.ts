@@ -95,7 +95,8 @@ class Ingests {
     const eperson = requireCaller(request.caller).session.eperson.uuid
     const groups = new Set((await people.listGroups()).map(({ name }) => name))
     const job = {
-      ...{ config, groups },
+      config,
+      groups,
       read: readersOf(given, groups),
       addOnly: flag('addOnly', given.addOnly),
       dryRun: flag('dryRun', given.dryRun),

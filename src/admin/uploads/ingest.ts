@@ -52,7 +52,11 @@ async function ingestFolder(
   log('ingesting')
   const report = await ingest(items, {
     repository,
-    ...{ files, read, event, dryRun, addOnly },
+    files,
+    read,
+    event,
+    dryRun,
+    addOnly,
     nameIs: one => `the parameter name=${encodeURIComponent(one)}`,
     note: log,
     failed: ({ item, reason }) => log(`${item}: ${reason.replaceAll(unpacked, 'the archive')}`),

@@ -40,7 +40,10 @@ export async function waitForHold(
 export const lockUpload = (place: UploadPlace, id: string, onWanted: () => void): Promise<Hold> =>
   waitForHold(place, `${id}/lock`, {
     // The holder learns of it by its next beat, and then has to stop.
-    ...{ silence: 30_000, onWanted, patience: 7_000, step: 100 },
+    silence: 30_000,
+    onWanted,
+    patience: 7_000,
+    step: 100,
     busy: () =>
       new Problem('upload-in-use', 'Another request is sending this upload. Try again when it has ended.', {
         headers: { 'retry-after': '1' },

@@ -28,7 +28,8 @@ export function localUploads({ dataFolder, database }: UploadConfig): UploadPlac
   const local = uploadsIn(dataFolder)
   const alone = `${absent.slice(0, -1)} on this node, ${hostname()}. Nodes share uploads if CARREL_FILES names a folder or a bucket that all of them use; without it, the proxy must send all requests of an upload to one node.`
   return openFolderOfUploads(local, {
-    ...{ local, patience: Number.POSITIVE_INFINITY },
+    local,
+    patience: Number.POSITIVE_INFINITY,
     absent: database.kind === 'embedded' ? absent : alone,
   })
 }

@@ -95,7 +95,10 @@ export const createUploads = (place: UploadPlace): Uploads => ({
     const { size, metadata } = found
     const name = metadata.filename ?? metadata.name ?? null
     return {
-      ...{ id, eperson, name, size },
+      id,
+      eperson,
+      name,
+      size,
       path: async () => {
         fetched ??= place.fetch(found)
         return (await fetched).path
