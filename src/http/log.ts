@@ -59,7 +59,14 @@ export function createLog(least: keyof typeof levels): FastifyBaseLogger {
         }
   const [info, warn, error, none] = [at(levels.info), at(levels.warn), at(levels.error), () => {}]
   const log: FastifyBaseLogger = {
-    ...{ level: least, info, warn, error, fatal: error, debug: none, trace: none, silent: none },
+    level: least,
+    info,
+    warn,
+    error,
+    fatal: error,
+    debug: none,
+    trace: none,
+    silent: none,
     child: () => log,
   }
   return log

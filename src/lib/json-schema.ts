@@ -53,8 +53,13 @@ export function schemaChecks({ formats, useDefaults = false }: Options): (schema
       const { Ajv } = ajv()
       // All errors are wanted only of the alternatives of a union: a check ends with the first fault.
       checker = new Ajv({
-        ...{ useDefaults, allErrors: false, verbose: true, strict: false },
-        ...{ meta: false, validateSchema: false, logger: false },
+        useDefaults,
+        allErrors: false,
+        verbose: true,
+        strict: false,
+        meta: false,
+        validateSchema: false,
+        logger: false,
       })
       for (const [name, { accepts }] of Object.entries(formats))
         checker.addFormat(name, { type: 'string', validate: accepts })

@@ -88,7 +88,8 @@ const entity = {
   defaultCondition: Json,
   recipe: Type.Optional(Recipe),
   _links: closed({
-    ...{ self: Link, records: Link },
+    self: Link,
+    records: Link,
     import: Type.Optional(Link),
     versions: Type.Optional(Link),
   }),
@@ -229,13 +230,19 @@ const Loss = closed({
 })
 const Alike = closed({ count, lines: Type.Array(count) })
 const Fault = closed({
-  ...{ line: orNull(count), field: orNull(text), message: text, alike: Type.Optional(Alike) },
+  line: orNull(count),
+  field: orNull(text),
+  message: text,
+  alike: Type.Optional(Alike),
   repair: Type.Optional(Recipe),
 })
 const Note = named('ImportNote', {
   kind: oneOf(...noteKinds),
   field: orNull(text),
-  ...{ count, line: count, example: Type.Optional(text), message: text },
+  count,
+  line: count,
+  example: Type.Optional(text),
+  message: text,
 })
 const RecordKey = { key: Type.Array(text, { description: 'The values of the key fields.' }) }
 const changed = { name: text, before: text, after: text }

@@ -56,7 +56,11 @@ export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string
     )
   const [first, ...more] = wanted
   return {
-    ...{ kind, preview, name, read, replace },
+    kind,
+    preview,
+    name,
+    read,
+    replace,
     chosen,
     key: first !== undefined && more.length === 0 ? first : wanted,
   }

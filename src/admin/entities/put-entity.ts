@@ -211,7 +211,9 @@ async function create(
     name,
     key: key.length === 1 && key[0] !== undefined ? key[0] : key,
     fields: fields.map(({ name: field, type = 'text', collation, list }) => ({
-      ...{ name: field, type, nullable: false },
+      name: field,
+      type,
+      nullable: false,
       ...(collation !== undefined && { collation }),
       ...(list && { list }),
     })),

@@ -85,7 +85,10 @@ export function accessRoutes(app: FastifyInstance, parts: Parts): void {
     const item = await parts.repository.item(uuid)
     if (item)
       return {
-        ...{ uuid, type: 'item', withdrawn: item.withdrawn, discoverable: item.discoverable },
+        uuid,
+        type: 'item',
+        withdrawn: item.withdrawn,
+        discoverable: item.discoverable,
         read: mayReadBy(caller, item.readers),
         write: mayWriteBy(caller, item.readers),
       }
@@ -93,7 +96,9 @@ export function accessRoutes(app: FastifyInstance, parts: Parts): void {
     if (!file)
       throw new Problem('not-found', 'There is no item or file with the UUID in the parameter object.')
     return {
-      ...{ uuid, type: 'bitstream', item: file.item },
+      uuid,
+      type: 'bitstream',
+      item: file.item,
       read: mayReadBy(caller, file.readers),
       write: mayWriteBy(caller, (await parts.repository.item(file.item))?.readers ?? []),
     }

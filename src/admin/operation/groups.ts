@@ -48,14 +48,12 @@ export async function callerWith(
   const sg = method === null ? [] : specialGroups.ofLogin(method)
   const ofLogin = sg.length === 0 ? [] : await people.groupsByUuid(sg)
   return {
-    ...{
-      kind: 'eperson',
-      session,
-      sg,
-      begun: 0,
-      ends: Number.POSITIVE_INFINITY,
-      method: method ?? 'password',
-    },
+    kind: 'eperson',
+    session,
+    sg,
+    begun: 0,
+    ends: Number.POSITIVE_INFINITY,
+    method: method ?? 'password',
     specialGroups: withoutRepeats([...ofLogin, ...ofAddress]),
   }
 }

@@ -129,7 +129,9 @@ export const SpecialGroupRules = named('SpecialGroupRules', {
 export const Providers = named('SignOnProviders', {
   providers: Type.Array(
     closed({
-      ...{ id: text, name: text, kind: oneOf('saml', 'oidc', 'proxy', 'ldap') },
+      id: text,
+      name: text,
+      kind: oneOf('saml', 'oidc', 'proxy', 'ldap'),
       method: Type.String({ description: 'The way to log in, as sessions and special groups name it.' }),
       federation: flag,
     }),

@@ -36,7 +36,10 @@ export function processBody(process: Process, addresses: Addresses) {
     scriptName: process.kind,
     processStatus: statuses[state],
     parameters: Object.entries(process.parameters).map(([name, value]) => ({ name, value })),
-    ...{ state, progress, result, fault },
+    state,
+    progress,
+    result,
+    fault,
     type: 'process',
     _links: {
       self: { href: self },
