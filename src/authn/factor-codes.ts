@@ -14,7 +14,11 @@ export const newTotpSecret = (): Uint8Array => randomBytes(20)
 export function totpForApp(bytes: Uint8Array, issuer: string, label: string) {
   const secret = base32(bytes)
   const parameters = Object.entries({
-    ...{ issuer, secret, algorithm: 'SHA1', digits, period: stepLength / 1000 },
+    issuer,
+    secret,
+    algorithm: 'SHA1',
+    digits,
+    period: stepLength / 1000,
   }).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   return {
     secret,

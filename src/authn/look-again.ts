@@ -76,7 +76,11 @@ function createLookUp({ accessTokens, config, people, sessions, specialGroups }:
     const began = { method, ...(proved && { proved }) }
     const lacks = grant || caller.kind === 'acting' ? undefined : lackOf(config, { session, ...began })
     const known = {
-      ...{ session, ...began, sg, begun, ends },
+      session,
+      ...began,
+      sg,
+      begun,
+      ends,
       ...(grant && { grant }),
       ...(lacks && { lacks }),
     }

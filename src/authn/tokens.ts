@@ -141,7 +141,11 @@ function createVerification(
       // A token that was made from a login goes where the login can't be asked for the factor.
       if (lacks && kind !== 'login' && config.secondFactor === 'everybody') return refuseFor('ended')
       const verified: Verified = {
-        ...{ session, ...origin, sg: jwt.claims.sg, begun, ends },
+        session,
+        ...origin,
+        sg: jwt.claims.sg,
+        begun,
+        ends,
         ...(lacks && { lacks }),
       }
       if (kind === 'login' && !cached.get(token)) cached.add(token, verified)

@@ -71,7 +71,14 @@ export async function createAuthentication({ config, limits, measures, passwordC
     schemeOf(scheme, config.realm, scheme === 'webauthn' ? `${addresses.authn}/challenges` : undefined)
   const logins = createLoginsUnderWay({ clock, sessions, tickets })
   const secondFactor = createSecondFactor({
-    ...{ challengeWith, config, factors, logins, newSessions, sessions, specialGroups, trail },
+    challengeWith,
+    config,
+    factors,
+    logins,
+    newSessions,
+    sessions,
+    specialGroups,
+    trail,
     proofs: createFactorProofs({ clock, factors, passkeys, passwords, people, sealed, throttle }),
   })
   return {
@@ -86,12 +93,26 @@ export async function createAuthentication({ config, limits, measures, passwordC
     throttle,
     newSessions,
     factorParts: {
-      ...{ addresses, clock, config, factors, logins, passkeys, people, sealed, secondFactor, sessions },
+      addresses,
+      clock,
+      config,
+      factors,
+      logins,
+      passkeys,
+      people,
+      sealed,
+      secondFactor,
+      sessions,
       tickets,
     },
     specialGroups,
     tokens: createTokens({
-      ...{ clock, config, keyring, measures, sessions, tickets },
+      clock,
+      config,
+      keyring,
+      measures,
+      sessions,
+      tickets,
       loginMethods: [...config.loginMethods, ...factorMethods(config.secondFactor)],
       mayAct: config.loginOnBehalfOf,
     }),

@@ -155,7 +155,10 @@ export function epersonCommand(): Command {
         if (!known) throw noEperson(email)
         const { factors: found, recoveryCodes } = await factors.of(known.uuid)
         const list = found.map(({ id, kind, name, alone, created, used }) => ({
-          ...{ id, kind, name, alone },
+          id,
+          kind,
+          name,
+          alone,
           created: new Date(created).toISOString(),
           lastUsed: used === null ? null : new Date(used).toISOString(),
         }))

@@ -126,7 +126,8 @@ const asListed = <T>(
 /** The report of a process: in place of files that are missing or damaged, their number. */
 const countsOf = (report: Pick<VerifyReport, 'missing' | 'damaged'>): Process['result'] => ({
   ...report,
-  ...{ missing: report.missing.length, damaged: report.damaged.length },
+  missing: report.missing.length,
+  damaged: report.damaged.length,
 })
 
 interface MoveOptions {

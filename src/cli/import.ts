@@ -150,7 +150,10 @@ async function run(file: string, options: Options, kind?: ChangeKind): Promise<v
       if (chosen.isKept) progress.note(`${options.entity} has a recipe, by which the file is read.`)
       const work = ({ signal, ...run }: Run): Promise<(ImportReport & HowRead) | ReviseReport> => {
         const common = {
-          ...{ name: options.entity, read, reading, signal: AbortSignal.any([interruption.signal, signal]) },
+          name: options.entity,
+          read,
+          reading,
+          signal: AbortSignal.any([interruption.signal, signal]),
           event: commandEvent(kind === undefined ? 'entity.import' : 'entity.update'),
         }
         const both = (step: string, share: number) => {
@@ -168,7 +171,12 @@ async function run(file: string, options: Options, kind?: ChangeKind): Promise<v
           path,
           entities,
           {
-            ...{ ...common, key, types, collations, replace: options.replace ?? false, losing },
+            ...common,
+            key,
+            types,
+            collations,
+            replace: options.replace ?? false,
+            losing,
             ...keptBy(chosen),
           },
           both,
@@ -181,7 +189,11 @@ async function run(file: string, options: Options, kind?: ChangeKind): Promise<v
           path,
           entities,
           {
-            ...{ name: options.entity, types, collations, reading, signal: interruption.signal },
+            name: options.entity,
+            types,
+            collations,
+            reading,
+            signal: interruption.signal,
             ...(kind === undefined ? { key } : { kind, key: keys ? key : keyOf(before) }),
           },
           progress.update,
@@ -220,8 +232,11 @@ const countsOf = (report: (ImportReport & HowRead) | ReviseReport) =>
   'inserted' in report
     ? {
         entity: report.entity,
-        ...{ records: report.records, inserted: report.inserted, replaced: report.replaced },
-        ...{ deleted: report.deleted, unchanged: report.unchanged },
+        records: report.records,
+        inserted: report.inserted,
+        replaced: report.replaced,
+        deleted: report.deleted,
+        unchanged: report.unchanged,
       }
     : { entity: report.entity, records: report.records, ...wayOf(report) }
 

@@ -76,8 +76,13 @@ export async function openStore(
   report: ReportLoss = () => {},
 ): Promise<Storage> {
   const common = {
-    ...{ create, hiddenMetadata, shared, statementTimeout, tokenSecrets },
-    ...{ eventsRetention, keptVersions },
+    create,
+    hiddenMetadata,
+    shared,
+    statementTimeout,
+    tokenSecrets,
+    eventsRetention,
+    keptVersions,
   }
   if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report })
   // The driver is loaded only if there is a database for it.

@@ -45,7 +45,10 @@ export function filesPlace(text: string, server: BucketServer): FilesPlace {
   if (bucket === undefined) return { kind: 'folder', folder: resolve(text) }
   const { endpoint, pathStyle, region } = server
   return {
-    ...{ kind: 'bucket', bucket, endpoint, region },
+    kind: 'bucket',
+    bucket,
+    endpoint,
+    region,
     prefix: prefix === '' ? '' : `${prefix.slice(1)}/`,
     pathStyle: pathStyle ?? endpoint !== null,
   }
