@@ -33,7 +33,10 @@ export interface IngestReport {
 
 /** Returns the part of the report that the list of processes shows. */
 export const countsOf = ({ added, changed, unchanged, failed }: IngestReport) => ({
-  ...{ added, changed, unchanged, failed },
+  added,
+  changed,
+  unchanged,
+  failed,
 })
 
 type Access = 'kept' | 'source' | 'read' | 'default'
