@@ -1,6 +1,5 @@
-import { Misfit } from '../http/schema.ts'
 import { type ProblemCode, problems } from '../http/problems.ts'
-import { closed, count, named, oneOf, Type, text, uri } from '../http/schema.ts'
+import { closed, count, Misfit, named, oneOf, Type, text, uri } from '../http/schema.ts'
 import { headersOfProblems } from './rules.ts'
 
 /** The name of the CSRF header in contracts; a service may give it another name. */

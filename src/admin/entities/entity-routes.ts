@@ -120,7 +120,9 @@ function putRoute(routes: Routes, parts: Parts): void {
       const { isNew, warnings } = await putEntity(
         { entities, people, examine: work => exposing.run(clientOf(request), work) },
         {
-          ...{ name, body: exactBody(request, parseExact), headers: request.headers },
+          name,
+          body: exactBody(request, parseExact),
+          headers: request.headers,
           eventFor: event => eventFor(request, event, name),
         },
       )

@@ -13,7 +13,7 @@ import { nameOrNull } from '../../lib/file-name.ts'
 import { type Caller, isAdministrator } from '../../model/caller.ts'
 import { admitUpload } from './admit.ts'
 import type { Found, Info, UploadPlace } from './place.ts'
-import { answered, Tus, offsetStream, requireVersion, type TusRequest } from './tus.ts'
+import { answered, offsetStream, requireVersion, Tus, type TusRequest } from './tus.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const to = 'upload files'

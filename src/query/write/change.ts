@@ -122,14 +122,19 @@ export interface Made extends Target {
   readonly changes: ReturnType<typeof changesBetween>
 }
 
+/** @throws Problem for a record that no address can name: a step with it couldn’t be undone */
+function nameOf(entity: RecordEntity, key: string, earlier: Members | undefined): string {
+  const [, asAddressed] = keyPlan(entity, key)
+  return earlier ? recordKey(entity, keyValues(entity, earlier)) : asAddressed()
+}
+
 /** Makes a change. @returns undefined if the record stays as it is. @throws Problem with the key of the record */
 export function changeMade(entity: RecordEntity, target: Target): Made | undefined {
   const { before, change } = target
   const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
   const key = target.key ?? keyTextOf(entity, earlier ?? {})
   const made = changed(change, entity, key, before)
-  const name =
-    target.name ?? (earlier ? recordKey(entity, keyValues(entity, earlier)) : keyPlan(entity, key)[1]())
+  const name = target.name ?? nameOf(entity, key, earlier)
   const after = made === null && change.event !== 'record.put' ? null : checkedJson(entity, made, name)
   if (after === before) return undefined
   if (change.event === 'record.change' && earlier !== undefined && isWrittenSo(earlier, made))

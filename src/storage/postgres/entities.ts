@@ -101,10 +101,13 @@ function createKnownEntities(records: Records, wentBack: () => void) {
   }
 }
 
-/** Removes replaced versions that no listing reads any more. @param current versions whose files of fields stay */
+/**
+ * Removes replaced versions that no listing reads any more.
+ * @param current returns the versions whose files of fields stay
+ */
 async function sweep(
   { pool, changes, keptVersions, records, shared }: Parts,
-  current: ReadonlySet<string>,
+  current: () => ReadonlySet<string>,
 ): Promise<void> {
   const reading = [...records.openVersions.keys()]
   if (reading.length > 0) await perform(pool, keepRetired(reading))
@@ -113,7 +116,7 @@ async function sweep(
   for (const { version } of stored.filter(({ state }) => state === 'old'))
     await pool.transaction(db => removeVersion(db, version))
   if (shared.loop === null)
-    records.fieldFiles.sweep(new Set([...current, ...stored.map(({ version }) => version)]))
+    records.fieldFiles.sweep(new Set([...current(), ...stored.map(({ version }) => version)]))
 }
 
 async function removeVersion(db: Connection, version: string): Promise<void> {
@@ -206,7 +209,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     await lookup.ask()
     return known.all()
   }
-  const { thenSweep, endSweeping } = keepSweeping(() => sweep(parts, known.current()))
+  const { thenSweep, endSweeping } = keepSweeping(() => sweep(parts, known.current))
   const { publish, revise } = publishing(parts, thenSweep)
   const { list, explain } = createPlanRunner('postgres', records, {
     list: async (plan, viewer, format, client) =>

@@ -59,7 +59,10 @@ export function openPools(settings: ConnectionSettings, key: SealingKey, watch: 
     // A replica is a standby, and may lag.
     own: tableDatabase({ ...pages, url: databaseUrl, ...(databaseUrl === url && { watch }) }),
     exposed: tableDatabase({
-      ...{ ...pages, url: databaseUrl, setup: readAsReader, isForeign: true },
+      ...pages,
+      url: databaseUrl,
+      setup: readAsReader,
+      isForeign: true,
       ...(databaseUrl === url && { watch: followed(watch) }),
     }),
   }))

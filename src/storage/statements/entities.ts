@@ -196,7 +196,11 @@ export function* restoreVersion(
   yield* takeKept(id)
   yield* forgetHeld(source.version)
   const after = {
-    ...{ name, key, fields, read: before.read, source: { ...source, imported: db.now() } },
+    name,
+    key,
+    fields,
+    read: before.read,
+    source: { ...source, imported: db.now() },
     ...descriptionOf(before),
   }
   yield* putEntity(after)

@@ -44,8 +44,14 @@ function* holdVersion(entity: RecordEntity, folded: number | null): Change<void>
   const at = yield* db.clock()
   if (before === undefined)
     yield* db.insert('held_version', {
-      ...{ version, entity: name, ...line, last, definition: definitionOf(entity), at },
-      ...{ bytes: source.bytes, own: ownSize(entity) + changes.bytes },
+      version,
+      entity: name,
+      ...line,
+      last,
+      definition: definitionOf(entity),
+      at,
+      bytes: source.bytes,
+      own: ownSize(entity) + changes.bytes,
     })
   else
     yield* db.run(

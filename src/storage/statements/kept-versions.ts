@@ -236,7 +236,7 @@ export function* forgetRetired(versions: readonly string[]): Change<number> {
   return yield* db.run(sql, versions, (yield* db.clock()) - retiredGrace)
 }
 
-export interface StoredVersion {
+interface StoredVersion {
   readonly version: string
   /** `old`: retired, and no request can still look it up. */
   readonly state: 'used' | 'retired' | 'old'

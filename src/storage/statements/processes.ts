@@ -66,8 +66,13 @@ export const processes = {
       const begun = db.now()
       const state: ProcessState = runs ? 'running' : 'scheduled'
       const id = yield* db.insertNumbered('process', {
-        ...{ kind, state, eperson, parameters: JSON.stringify(parameters), begun },
-        ...{ owner: place.owner, beat: yield* db.clock() },
+        kind,
+        state,
+        eperson,
+        parameters: JSON.stringify(parameters),
+        begun,
+        owner: place.owner,
+        beat: yield* db.clock(),
       })
       if (asked.event) yield* db.record({ ...asked.event, object: String(id) })
       const unknown = { ended: null, progress: null, result: null, fault: null }

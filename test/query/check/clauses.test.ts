@@ -5,7 +5,7 @@ import type { Context } from '../../../src/query/check/check.ts'
 import { orderOf } from '../../../src/query/parse.ts'
 import { ask, askBase, mistake, refs, things } from './known.ts'
 
-const given = (order: string, more: Partial<Given> = {}): Context['given'] => ({
+const given = (order: string, more: Partial<Context['given']> = {}): Context['given'] => ({
   order: sortable => orderOf(JSON.stringify(order.split(' ').map(one => ({ field: one }))), sortable),
   total: false,
   ...more,
