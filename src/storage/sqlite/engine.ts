@@ -29,8 +29,13 @@ import {
 import { databaseFile, entitiesFolder, fieldsFolder, migrate } from './migrate.ts'
 import { perform } from './perform.ts'
 import { fileSecrets } from './secrets.ts'
-import { sqliteSessions } from './sessions.ts'
-import { createSharedSnapshot, type SharedSnapshot, sqliteAudiences, sqliteClock } from './shared-snapshot.ts'
+import {
+  createSharedSnapshot,
+  type SharedSnapshot,
+  sqliteAudiences,
+  sqliteClock,
+  sqliteSessions,
+} from './shared-snapshot.ts'
 import { createGroupCommit, createReaderThreads, type Reader, type ReaderThreads } from './threads.ts'
 import { trailIn } from './trail.ts'
 
