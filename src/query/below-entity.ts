@@ -5,10 +5,18 @@ import { type Addresses, pathOf } from '../http/addresses.ts'
 import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { sendJson } from '../http/json-body.ts'
-import { parseBoolean, type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
+import {
+  badParameter,
+  parseBoolean,
+  type Query,
+  quote,
+  singleParameters,
+  suggestion,
+  wholeNumber,
+} from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
-import { parseWritten } from '../lib/json.ts'
+import { type Members, parseWritten } from '../lib/json.ts'
 import { viewerOf } from '../model/caller.ts'
 import type { Entity } from '../model/entities.ts'
 import { relationsBetween } from '../model/relations.ts'
@@ -18,13 +26,12 @@ import { bytesOf } from './bodies.ts'
 import { asksForChanges, type ChangeParts, sendChanges } from './changes.ts'
 import { recordTag } from './entity-tag.ts'
 import { givenBy, isAllInAddress } from './given.ts'
-import { asksForHistory, historyOf } from './history.ts'
-import { fieldsInAddress, keyCondition, keyPlan, notFound, segmentsOf } from './keys.ts'
+import { fieldsInAddress, keyCondition, keyPlan, notFound, objectOf, segmentsOf } from './keys.ts'
 import { type Json, nodeOf } from './language/node.ts'
 import type { LongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import type { Known, KnownEntity } from './plan.ts'
-import { knownTo, readable } from './readable.ts'
+import { knownTo, readable, writable } from './readable.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -185,4 +192,45 @@ function listedBy(entity: Entity, values: readonly string[]): Json | undefined {
 function literalOf(text: string): Json | undefined {
   if (text === 'true' || text === 'false') return text === 'true'
   return /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(text) ? { number: text } : undefined
+}
+
+/** Number of events in an answer, unless the request wants fewer or more, and the most. */
+const [usual, most] = [20, 100]
+
+const asksForHistory = (request: FastifyRequest): boolean => (request.query as Query).values.has('history')
+
+/**
+ * Lists the events of a record, newest first, for callers who may write it (R13). A record that was deleted
+ * still has them.
+ * @param record its JSON; undefined if it is not there
+ */
+async function historyOf(
+  request: FastifyRequest,
+  entities: Pick<Entities, 'history'>,
+  entity: Entity,
+  key: string,
+  record: string | undefined,
+) {
+  const {
+    history = '',
+    limit,
+    before,
+  } = singleParameters(request.query as Query, ['history', 'limit', 'before'])
+  if (!parseBoolean('history', history === '' ? 'true' : history))
+    throw badParameter('history', history, 'Leave out the parameter history to get the record.')
+  if (request.caller.kind === 'anonymous')
+    throw new Problem('authentication-required', 'Log in to see what was changed.')
+  writable(entity, request.caller)
+  const wanted = limit === undefined ? usual : Math.min(most, wholeNumber('limit', limit, 1))
+  const object = objectOf(entity, record === undefined ? key : (parseWritten(record) as Members))
+  const earlierThan = before === undefined ? null : wholeNumber('before', before, 1)
+  const events = await entities.history(object, earlierThan, wanted)
+  if (events.length === 0 && record === undefined) throw notFound(entity, key)
+  return events.map(({ id, time, event, actor_email, changes }) => ({
+    id,
+    time,
+    event,
+    by: actor_email,
+    changes: changes === null ? null : (JSON.parse(changes) as unknown),
+  }))
 }

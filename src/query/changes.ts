@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { acceptedType } from '../http/accept.ts'
 import { clientOf, turnOf } from '../http/connection.ts'
 import { badParameter, type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -11,6 +10,7 @@ import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { StateGone } from '../storage/single-records.ts'
 import type { Answers } from './answer.ts'
 import { type ChangeFeed, longest } from './change-feed.ts'
+import { chooseType } from './present.ts'
 import { mayReadEntity } from './readable.ts'
 import type { Snapshots } from './snapshots.ts'
 
@@ -53,13 +53,7 @@ export async function sendChanges(
   const since = goesOn
     ? stateIn(last, name, snapshots, 'Last-Event-ID')
     : stateIn(asked, name, snapshots, 'since')
-  const type = acceptedType(request.headers.accept ?? '*/*', types)
-  if (type === undefined)
-    throw new Problem(
-      'not-acceptable',
-      `None of the media types in Accept can be sent. The possible ones are ${types.join(', ')}.`,
-      { members: { legal: types } },
-    )
+  const type = chooseType(request.headers.accept ?? '*/*', types)
   if (source.kind !== 'records')
     throw new Problem(
       'not-found',

@@ -1,6 +1,6 @@
 import type { Contract, Contracts } from '../http/contract.ts'
 import type { ProblemCode } from '../http/problems.ts'
-import { answer, count, Json, json, nothing, parameter, Type, text } from '../http/schema.ts'
+import { answer, closed, count, Json, json, nothing, parameter, Type, text } from '../http/schema.ts'
 import { EntityDescription, EntityRecord, Explanation, Records } from './schemas.ts'
 
 const tag = 'Queries'
@@ -130,7 +130,7 @@ export const contracts = {
           'The counts.',
           json(
             Type.Array(
-              Type.Object(
+              closed(
                 isAggregate
                   ? { summarize_by: text, ...numbers, total: count }
                   : {
@@ -138,7 +138,6 @@ export const contracts = {
                       subject: Type.Object({ title: Type.Union([text, Type.Null()]) }),
                       ...numbers,
                     },
-                { additionalProperties: false },
               ),
             ),
           ),
@@ -231,15 +230,7 @@ export const contracts = {
     summary: 'The version of PuppetDB whose queries these are',
     tag: 'PuppetDB',
     answers: {
-      200: answer(
-        'The versions.',
-        json(
-          Type.Object(
-            { version: text, product: text, product_version: text },
-            { additionalProperties: false },
-          ),
-        ),
-      ),
+      200: answer('The versions.', json(closed({ version: text, product: text, product_version: text }))),
     },
   },
   showLatestQueryVersion: {
@@ -248,12 +239,7 @@ export const contracts = {
     answers: {
       200: answer(
         'The version of PuppetDB whose queries these are.',
-        json(
-          Type.Object(
-            { newer: Type.Boolean({ const: false }), version: text, product: text },
-            { additionalProperties: false },
-          ),
-        ),
+        json(closed({ newer: Type.Boolean({ const: false }), version: text, product: text })),
       ),
     },
   },
@@ -263,9 +249,7 @@ export const contracts = {
     answers: {
       200: answer(
         'The time of the service.',
-        json(
-          Type.Object({ server_time: Type.String({ format: 'date-time' }) }, { additionalProperties: false }),
-        ),
+        json(closed({ server_time: Type.String({ format: 'date-time' }) })),
       ),
     },
   },

@@ -81,12 +81,14 @@ const form: Body = {
   optional: true,
 }
 
+/** Why requests below the query base need no proof that they come from a page of Carrel. */
+export const noCookies = { not: 'No cookie authenticates requests below the query base.' }
+
 /** Access to an address for queries. A POST only reads, and no cookie authenticates it (C8). */
 export function accessOf(method: 'GET' | 'POST'): Access {
   const who = openRightTo('read the entity')
   if (method === 'GET') return reads(who, 'query')
-  const csrf = { not: 'No cookie authenticates requests below the query base.' }
-  return { ...acceptsShortLived(changes(who, 'query', form, { csrf })), does: 'ask' }
+  return { ...acceptsShortLived(changes(who, 'query', form, { csrf: noCookies })), does: 'ask' }
 }
 
 /**

@@ -36,14 +36,18 @@ export function chooseFormat(accept: string | undefined): RecordFormat {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json')
     return 'json'
   const legal = Object.keys(mediaTypes) as (keyof typeof mediaTypes)[]
+  return mediaTypes[chooseType(accept, legal)]
+}
+
+/** @throws Problem 406 as `chooseFormat` */
+export function chooseType<Type extends string>(accept: string, legal: readonly Type[]): Type {
   const chosen = acceptedType(accept, legal)
-  if (chosen === undefined)
-    throw new Problem(
-      'not-acceptable',
-      `None of the media types in Accept can be sent. The possible ones are ${legal.join(', ')}.`,
-      { members: { legal } },
-    )
-  return mediaTypes[chosen]
+  if (chosen !== undefined) return chosen
+  throw new Problem(
+    'not-acceptable',
+    `None of the media types in Accept can be sent. The possible ones are ${legal.join(', ')}.`,
+    { members: { legal } },
+  )
 }
 
 interface Presented {

@@ -16,6 +16,8 @@ import { mayReadEntity } from './readable.ts'
 const route = contractsIn(() => import('./puppetdb-contracts.ts'))
 const queried = contractsIn(() => import('./contracts.ts'))
 
+const anybody = reads('anybody', 'any')
+
 /**
  * The version of PuppetDB whose queries this service answers. Clients refuse to work with versions that are too old.
  */
@@ -37,18 +39,18 @@ export function puppetDbServiceRoutes(
 
 function metaRoutes(app: FastifyInstance, config: Pick<Config, 'queryBase'>): void {
   const meta = `${config.queryBase.replace(/\/query\/v4$/, '')}/meta/v1`
-  routesOf(app).get(`${meta}/version`, queried('showQueryVersion', reads('anybody', 'any')), async () => ({
+  routesOf(app).get(`${meta}/version`, queried('showQueryVersion', anybody), async () => ({
     version: spoken,
     product: 'carrel',
     product_version: version,
   }))
   // PuppetDB asks its maker for a newer version; Carrel makes no such request (E5).
-  routesOf(app).get(
-    `${meta}/version/latest`,
-    queried('showLatestQueryVersion', reads('anybody', 'any')),
-    async () => ({ newer: false, version: spoken, product: 'carrel' }),
-  )
-  routesOf(app).get(`${meta}/server-time`, queried('showServerTime', reads('anybody', 'any')), async () => ({
+  routesOf(app).get(`${meta}/version/latest`, queried('showLatestQueryVersion', anybody), async () => ({
+    newer: false,
+    version: spoken,
+    product: 'carrel',
+  }))
+  routesOf(app).get(`${meta}/server-time`, queried('showServerTime', anybody), async () => ({
     server_time: new Date(msNow()).toISOString(),
   }))
 }
@@ -70,29 +72,21 @@ function statusRoutes(app: FastifyInstance, ping: Storage['ping']): void {
       active_alerts: [],
     }
   }
-  routesOf(app).get('/status/v1/services', route('listServices', reads('anybody', 'any')), async () => ({
+  routesOf(app).get('/status/v1/services', route('listServices', anybody), async () => ({
     'puppetdb-status': await statusOf(),
   }))
-  routesOf(app).get(
-    '/status/v1/services/puppetdb-status',
-    route('showService', reads('anybody', 'any')),
-    statusOf,
-  )
+  routesOf(app).get('/status/v1/services/puppetdb-status', route('showService', anybody), statusOf)
   for (const [path, name] of [
     ['simple', 'showSimpleStatus'],
     ['simple/puppetdb-status', 'showSimpleStatusOfService'],
   ] as const)
-    routesOf(app).get(
-      `/status/v1/${path}`,
-      route('showSimpleStatus', reads('anybody', 'any'), name),
-      async (_, reply) => {
-        const { state } = await statusOf()
-        return reply
-          .code(state === 'running' ? 200 : 503)
-          .type('text/plain; charset=utf-8')
-          .send(state)
-      },
-    )
+    routesOf(app).get(`/status/v1/${path}`, route('showSimpleStatus', anybody, name), async (_, reply) => {
+      const { state } = await statusOf()
+      return reply
+        .code(state === 'running' ? 200 : 503)
+        .type('text/plain; charset=utf-8')
+        .send(state)
+    })
 }
 
 function numberRoutes(app: FastifyInstance, entities: Storage['entities']): void {
@@ -127,13 +121,13 @@ function numberRoutes(app: FastifyInstance, entities: Storage['entities']): void
     timestamp: Math.floor(Date.now() / 1000),
     status: 200,
   })
-  routesOf(app).get('/metrics/v2', route('showJolokia', reads('anybody', 'any')), async () =>
+  routesOf(app).get('/metrics/v2', route('showJolokia', anybody), async () =>
     response(
       { type: 'version' },
       { agent: version, protocol: '7.2', info: { product: 'carrel', version: spoken } },
     ),
   )
-  routesOf(app).get('/metrics/v2/list', route('listNumbers', reads('anybody', 'any')), async () =>
+  routesOf(app).get('/metrics/v2/list', route('listNumbers', anybody), async () =>
     response(
       { type: 'list' },
       {
@@ -143,7 +137,7 @@ function numberRoutes(app: FastifyInstance, entities: Storage['entities']): void
       },
     ),
   )
-  const { access, contract } = route('showNumber', reads('anybody', 'any')).config
+  const { access, contract } = route('showNumber', anybody).config
   routesOf(app).get<{ Params: { '*': string } }>(
     '/metrics/v2/read/*',
     { config: { access, contracts: { ':name': contract } } },

@@ -10,6 +10,7 @@ import { requireState } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import { recordTag } from '../entity-tag.ts'
+import { noCookies } from '../given.ts'
 import { keyPlan, segmentsOf } from '../keys.ts'
 import { type KnownToWrite, knownTo, writable } from '../readable.ts'
 import { type Change, changeIn, changeMade, jsonPatch, mergePatch } from './change.ts'
@@ -34,7 +35,6 @@ const mostLagging = 64
 /** Maximum number of attempts to write a record that others keep changing. */
 const maxAttempts = 50
 
-const noCookie = 'No cookie authenticates requests below the query base.'
 const bodies: Readonly<Record<'PUT' | 'PATCH' | 'DELETE', Body>> = {
   PUT: jsonOf(maxRecord),
   PATCH: { types: [mergePatch, jsonPatch], limit: maxRecord, optional: false },
@@ -43,7 +43,7 @@ const bodies: Readonly<Record<'PUT' | 'PATCH' | 'DELETE', Body>> = {
 const names = { PUT: 'putRecord', PATCH: 'changeRecord', DELETE: 'deleteRecord' } as const
 
 function accessOf(method: keyof typeof names) {
-  const access = changes(rightTo('write the entity'), 'query', bodies[method], { csrf: { not: noCookie } })
+  const access = changes(rightTo('write the entity'), 'query', bodies[method], { csrf: noCookies })
   return { access, contracts: { ':key': contract(names[method], access).config.contract } }
 }
 

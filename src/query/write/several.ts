@@ -12,6 +12,7 @@ import type { Entity } from '../../model/entities.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import { recordTag } from '../entity-tag.ts'
+import { noCookies } from '../given.ts'
 import { keyPlan, keyTextOf } from '../keys.ts'
 import { parseAsked } from '../parse.ts'
 import { type Known, type KnownEntity, planOf } from '../plan.ts'
@@ -49,11 +50,10 @@ const shown = 10
 /** Number of records that are looked at before others have their turn. */
 const atATime = 100
 
-const csrf = { not: 'No cookie authenticates requests below the query base.' }
 const patches: Body = { types: ['application/json', mergePatch, jsonPatch], limit: maxBytes, optional: false }
 const access = {
-  PATCH: changes(rightTo('write the entity'), 'query', patches, { csrf }),
-  DELETE: changes(rightTo('write the entity'), 'query', 'unused', { csrf }),
+  PATCH: changes(rightTo('write the entity'), 'query', patches, { csrf: noCookies }),
+  DELETE: changes(rightTo('write the entity'), 'query', 'unused', { csrf: noCookies }),
 }
 const names = { PATCH: 'changeRecords', DELETE: 'deleteRecords' } as const
 
