@@ -1,7 +1,9 @@
 import {
+  carriageReturn,
   closedEarly,
   isLong,
   lineBreaksIn,
+  lineFeed,
   mayBeText,
   quotingFault,
   type Reading,
@@ -51,8 +53,6 @@ export function firstRows(text: string, isWhole: boolean, reading: Reading, most
 }
 
 const quote = 0x22
-const lineFeed = 0x0a
-const carriageReturn = 0x0d
 
 /** Cuts text into rows as it arrives. */
 class RowReader {

@@ -42,8 +42,8 @@ export interface Row {
 export const isLong = (text: string) =>
   text.length > maxLineBytes / 3 && (text.length > maxLineBytes || Buffer.byteLength(text) > maxLineBytes)
 
-const lineFeed = 0x0a
-const carriageReturn = 0x0d
+export const lineFeed = 0x0a
+export const carriageReturn = 0x0d
 
 /** Counts line breaks. LF, CRLF and CR are one each. */
 export function lineBreaksIn(text: string, from: number, to: number): number {

@@ -1,9 +1,10 @@
-import { type BigIntStats, createReadStream, fstat, read as readDescriptor, rmSync } from 'node:fs'
+import { type BigIntStats, createReadStream, fstat, read as readDescriptor } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { ImportError } from './import-error.ts'
+import { forget } from './spool.ts'
 
 /** A file that the caller has opened and will close. */
 export interface NamedDescriptor {
@@ -95,16 +96,10 @@ async function spool(
 ): Promise<OpenFile> {
   const file = join(scratchFolder, `import-${process.pid}.input`)
   const handle = await openFile(file, 'w+')
-  const forget = () => {
-    // Some systems can't remove an open file. There it is removed after it is closed.
-    try {
-      rmSync(file, { force: true })
-    } catch {}
-  }
-  forget()
+  forget(file)
   const close = async () => {
     await handle.close()
-    forget()
+    forget(file)
   }
   try {
     await handle.writeFile(signal ? addAbortSignal(signal, input) : input)

@@ -26,7 +26,7 @@ export function openSpool(file: string): Spool {
 /**
  * Removes the file's name. Some systems can't remove an open file; there it is removed after it is closed.
  */
-function forget(file: string): void {
+export function forget(file: string): void {
   try {
     rmSync(file, { force: true })
   } catch {}

@@ -108,9 +108,8 @@ function byFunction(node: Extract<Node, { kind: 'array' }>, projection: Projecti
   })
 }
 
-function namesIn(projection: Projection | null, scope: Scope): readonly string[] {
-  return sortable(projection, scope).fields.map(({ name }) => name)
-}
+const namesIn = (projection: Projection | null, scope: Scope): readonly string[] =>
+  sortable(projection, scope).fields.map(({ name }) => name)
 
 /**
  * Lists what the parameter `order_by` may name, as the fields of an entity. For plain records that is the

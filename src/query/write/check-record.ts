@@ -26,16 +26,14 @@ export function checkedJson(entity: Entity, record: unknown, key: string): strin
     if (!field) throw unknownField(entity, name)
     const kind = kindOf(value)
     if (kind !== undefined && !fits(kind, field.type))
-      throw new Problem(
-        'record-refused',
+      throw refusedAt(
+        name,
         `The field ${quote(name)} of ${entity.name} is ${field.type}, and the value is ${kind}: ${shown(value)}.`,
-        { members: { pointer: pointerTo(name), legal: [field.type] } },
+        { legal: [field.type] },
       )
   }
   constrained(entity).check(record, ({ field, message, legal }) => {
-    throw new Problem('record-refused', `${message[0]?.toUpperCase()}${message.slice(1)}.`, {
-      members: { pointer: pointerTo(field), ...(legal && { legal }) },
-    })
+    throw refusedAt(field, `${message[0]?.toUpperCase()}${message.slice(1)}.`, legal && { legal })
   })
   requireKey(entity, record, key)
   const json = printed(record)
@@ -69,9 +67,7 @@ function unknownField({ name: entity, fields }: Entity, name: string): Problem {
     name,
     fields.map(field => field.name),
   )
-  return new Problem('record-refused', `${entity} has no field ${quote(name)}.${hint}`, {
-    members: { pointer: pointerTo(name), ...members },
-  })
+  return refusedAt(name, `${entity} has no field ${quote(name)}.${hint}`, members)
 }
 
 function requireKey(entity: Entity, record: Members, key: string): void {
@@ -79,22 +75,22 @@ function requireKey(entity: Entity, record: Members, key: string): void {
   const values = keyValues(entity, record)
   const missing = names.find((_, at) => values[at] === null)
   if (missing !== undefined)
-    throw new Problem(
-      'record-refused',
+    throw refusedAt(
+      missing,
       `The key field ${quote(missing)} is missing or null; every record needs its key.`,
-      { members: { pointer: pointerTo(missing) } },
     )
   if (recordKey(entity, values) !== key)
-    throw new Problem(
-      'record-refused',
+    throw refusedAt(
+      names[0] ?? '',
       `The key ${names.join(', ')} is not that of the address; it can’t be changed. Delete the record, and put another one.`,
-      { members: { pointer: pointerTo(names[0] ?? '') } },
     )
 }
 
-/** Makes a JSON pointer (RFC 6901) to a field. */
-export const pointerTo = (name: string) =>
-  `/${name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200)}`
+/** Makes the problem of a field that a record can't have so, with a JSON pointer (RFC 6901) to it. */
+export const refusedAt = (name: string, detail: string, members: Members = {}): Problem =>
+  new Problem('record-refused', detail, {
+    members: { pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200)}`, ...members },
+  })
 
 /** Maximum size of a body and of a record, in bytes. */
 export const maxRecord = 1024 * 1024

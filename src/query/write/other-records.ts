@@ -27,7 +27,7 @@ import { keyTextOf } from '../keys.ts'
 import { type Json, nodeOf, QueryError } from '../language/node.ts'
 import type { KnownEntity } from '../plan.ts'
 import type { KnownToWrite } from '../readable.ts'
-import { pointerTo } from './check-record.ts'
+import { refusedAt } from './check-record.ts'
 
 /** Constraints between a record and others: unique values and references (docs/decisions/0076). */
 
@@ -161,8 +161,8 @@ async function requireThere(step: Step, { field, to, key }: Reference): Promise<
   const missing = ({ value, write }: Wanted) =>
     new StepRefused(
       write,
-      refused(
-        field,
+      refusedAt(
+        field.name,
         mayKnow
           ? `The field ${quote(field.name)} of ${entity.name} references ${to.name}, which has no record ${shown(value)}.`
           : `The field ${quote(field.name)} of ${entity.name} references records of another entity, and none has the key ${shown(value)}. Those who may read that entity know the keys.`,
@@ -245,12 +245,9 @@ function requireDifferent(entity: RecordEntity, field: Field, writes: readonly S
   }
 }
 
-const refused = ({ name }: Field, detail: string) =>
-  new Problem('record-refused', detail, { members: { pointer: pointerTo(name) } })
-
 const taken = (entity: RecordEntity, field: Field, value: unknown, other: readonly unknown[]) =>
-  refused(
-    field,
+  refusedAt(
+    field.name,
     `The field ${quote(field.name)} of ${entity.name} is unique, and the record ${shownKey(other)} has the value ${shown(value)} already.`,
   )
 
@@ -282,7 +279,7 @@ function constantOf(of: RecordEntity, field: Field, { value, write }: Wanted): C
     return constantFor({ ...whole(field), ref: plain }, node, { name: of.name, entity: of })
   } catch (error) {
     if (!(error instanceof QueryError)) throw error
-    throw new StepRefused(write, refused(field, error.message))
+    throw new StepRefused(write, refusedAt(field.name, error.message))
   }
 }
 

@@ -29,8 +29,8 @@ export async function checkMade(
   about: (key: string, problem: Problem) => Problem,
 ): Promise<readonly Reliance[]> {
   const guesses: Guess[] = []
-  const steps = all.map(({ step }) => step)
   try {
+    const steps = all.map(({ step }) => step)
     const relies = await checkStep(entities, request, known, steps, guesses)
     if (isDryRun) await recordGuesses(trail, request, all[0].object, guesses)
     return relies
