@@ -6,13 +6,12 @@ import type { Stop } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { createPlaces, type Edits } from './change-edits.ts'
 import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
-import { packEdits, packParts } from './edited.ts'
+import { packEdits, packParts, type RevisedSlots } from './edited.ts'
 import { Facts } from './facts.ts'
 import type { ChangedFacts } from './fields-at-hand.ts'
 import type { Turn } from './kept-facts.ts'
 import type { LoadedRecords } from './loaded-records.ts'
 import type { Way } from './readable-records.ts'
-import type { RevisedSlots } from './record-slots.ts'
 import {
   type OpenRecords,
   type RecordNumbers,

@@ -17,6 +17,7 @@ import {
   type PackedColumn,
   typeOf,
 } from './columns.ts'
+import type { GivenSlots } from './edited.ts'
 import { wordsBeside } from './field-files.ts'
 import { FieldsAtHand } from './fields-at-hand.ts'
 import { entryBytes, type Turn } from './kept-facts.ts'
@@ -24,7 +25,6 @@ import type { LoadedRecords } from './loaded-records.ts'
 import { readsOfLookup } from './look-up.ts'
 import type { Need } from './needs.ts'
 import type { ReadableRecords } from './readable-records.ts'
-import type { GivenSlots } from './record-slots.ts'
 import { slotsOf } from './record-source.ts'
 import type { StoredField } from './stored-field.ts'
 import type { PackedFacts } from './tasks.ts'

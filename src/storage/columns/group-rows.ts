@@ -117,13 +117,11 @@ type RowTest = (json: (place: number) => string) => boolean
 /** Compiles a condition whose fields name columns. @throws Error if it can't be tested on rows */
 function rowTest(condition: Condition, columns: readonly RowColumn[]): RowTest {
   switch (condition.kind) {
-    case 'and': {
-      const tests = condition.of.map(one => rowTest(one, columns))
-      return json => tests.every(test => test(json))
-    }
+    case 'and':
     case 'or': {
       const tests = condition.of.map(one => rowTest(one, columns))
-      return json => tests.some(test => test(json))
+      if (condition.kind === 'or') return json => tests.some(test => test(json))
+      return json => tests.every(test => test(json))
     }
     case 'none':
       return () => false

@@ -162,13 +162,10 @@ function tester(sought: Sought, times: number): (n: number) => boolean {
       const table = tableOf(set, distinct + 1)
       return n => table[rankOf(n)] === 1
     }
-    case 'and': {
-      const tests = sought.of.map(one => tester(one, times))
-      return n => tests.every(test => test(n))
-    }
+    case 'and':
     case 'or': {
       const tests = sought.of.map(one => tester(one, times))
-      return n => tests.some(test => test(n))
+      return sought.kind === 'or' ? n => tests.some(test => test(n)) : n => tests.every(test => test(n))
     }
   }
 }

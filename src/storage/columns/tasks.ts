@@ -57,6 +57,7 @@ export interface FilterTask {
 
 export function prepare({ count, facts, where, records }: FilterTask): Sought {
   const opened = facts.map(one => openFacts(one, count, records))
+  const factsOf = (node: FieldsNode | Membership) => node.facts.map(at => factsAt(opened, at))
   const prepared = (node: TaskNode): Sought => {
     switch (node.kind) {
       case 'and':
@@ -85,17 +86,9 @@ export function prepare({ count, facts, where, records }: FilterTask): Sought {
           most: packedSize(node.selection),
         }
       case 'fields':
-        return comparedFields(
-          node,
-          node.facts.map(at => factsAt(opened, at)),
-          count,
-        )
+        return comparedFields(node, factsOf(node), count)
       case 'member':
-        return membersOf(
-          node,
-          node.facts.map(at => factsAt(opened, at)),
-          count,
-        )
+        return membersOf(node, factsOf(node), count)
     }
   }
   return prepared(where)

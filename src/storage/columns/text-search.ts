@@ -24,9 +24,8 @@ export async function textMatches(
 }
 
 /** Names a relevance in the cache. */
-export function nameOfRelevance({ fields, words }: Relevance): string {
-  return `relevance ${hash('sha256', JSON.stringify([fields, words]), 'base64')}`
-}
+export const nameOfRelevance = ({ fields, words }: Relevance): string =>
+  `relevance ${hash('sha256', JSON.stringify([fields, words]), 'base64')}`
 
 export type Relevance = Extract<Scalar, { kind: 'relevance' }>
 

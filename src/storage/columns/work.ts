@@ -15,10 +15,10 @@ import {
   postingsOfFile,
 } from './columns.ts'
 import { computedColumn } from './computed-column.ts'
+import { allSlots, type GivenSlots, toSlots } from './edited.ts'
 import { storeField } from './field-writer.ts'
 import { groupRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
-import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
 import { relatedColumn } from './related-column.ts'
 import { placesInFile, reviseField } from './revise-field.ts'
 import { revisedColumn } from './revised-ranks.ts'
