@@ -5,42 +5,34 @@ import { maxLine, maxLines, type News } from '../../storage/processes.ts'
  * Lines and progress of a process that are not kept in the store yet. They are bounded like those in the
  * store.
  */
-export interface Unkept {
-  log(line: string): void
-  progress(progress: Progress): void
-  readonly hasNews: boolean
-  /** Takes all lines and progress. */
-  take(): News
-  /** Puts back what was taken, if it could not be kept. */
-  putBack(news: News): void
-}
-
-export function createUnkept(): Unkept {
+export function createUnkept() {
   let lines: LogLine[] = []
   let written = 0
   let progress: Progress | null = null
   let isNew = false
   return {
-    log: text => {
+    log: (text: string): void => {
       isNew = true
       if (++written > maxLines) return
       lines.push({ n: written, time: new Date().toISOString(), text: shown(text) })
     },
-    progress: to => {
+    progress: (to: Progress): void => {
       isNew = true
       progress = to
     },
-    get hasNews() {
+    get hasNews(): boolean {
       return isNew
     },
-    take: () => {
+    /** Takes all lines and progress. */
+    take: (): News => {
       const news = { lines, progress, written }
       lines = []
       progress = null
       isNew = false
       return news
     },
-    putBack: news => {
+    /** Puts back what was taken, if it could not be kept. */
+    putBack: (news: News): void => {
       lines = [...news.lines, ...lines]
       progress ??= news.progress
       isNew = true

@@ -13,7 +13,7 @@ import {
   type StartProcess,
 } from '../../model/processes.ts'
 import type { Ending, Place, Processes } from '../../storage/processes.ts'
-import { createUnkept, type Unkept } from './log.ts'
+import { createUnkept } from './log.ts'
 
 /** Runs long work as processes that can be followed (docs/decisions/0042). */
 interface Runner {
@@ -62,7 +62,7 @@ export function createProcesses({ processes, atOnce = defaultAtOnce, report = ()
   let isClosing = false
 
   function run<T>(process: Process, work: Work<T>, resultOf: (value: T) => Process['result']): Promise<T> {
-    const followed = createFollowed(process, { processes, place, report })
+    const followed = new Followed(process, { processes, place, report })
     underWay.add(followed)
     const ended = followed.run(work, resultOf).finally(() => underWay.delete(followed))
     // Some callers don't wait for it; its fault is kept.
@@ -106,131 +106,137 @@ export const unlisted = (): Run => ({
   progress: () => {},
 })
 
-interface Followed {
-  run<T>(work: Work<T>, resultOf: (value: T) => Process['result']): Promise<T>
-  stop(): void
-  close(): Promise<void>
-}
+/** A process of this program. */
+class Followed {
+  readonly #id: number
+  readonly #parts: FollowedParts
+  readonly #ending = new AbortController()
+  readonly #over = new AbortController()
+  readonly #unkept = createUnkept()
+  readonly #turn = Promise.withResolvers<void>()
+  #isWaiting: boolean
+  #beatAt = performance.now()
+  #finished: Promise<unknown> = Promise.resolve()
 
-function createFollowed(
-  { id, state }: Process,
-  { processes, place, report }: Required<Pick<Parts, 'processes' | 'report'>> & { readonly place: Place },
-): Followed {
-  const { owner } = place
-  const ending = new AbortController()
-  const { signal } = ending
-  const unkept = createUnkept()
-  const stop = () => ending.abort(new Ends('interrupted', 'The service stopped.'))
-  let isWaiting = state === 'scheduled'
-  let beatAt = performance.now()
-  const over = new AbortController()
-  let finished = Promise.resolve()
-  let onTurn = () => {}
-  const turn = isWaiting
-    ? new Promise<void>((resolve, reject) => {
-        onTurn = resolve
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-      })
-    : Promise.resolve()
-  turn.catch(() => {})
-
-  /** Keeps what is new, and finds out if the process is to go on. */
-  async function keepUp(): Promise<void> {
-    if (isWaiting) {
-      const standing = await processes.promote(id, place)
-      if (standing === 'gone') ending.abort(new Ends('lost', 'The process was ended by others.'))
-      else if (standing === 'runs') {
-        isWaiting = false
-        onTurn()
-      }
-    }
-    const isDue = unkept.hasNews || performance.now() - beatAt > beat
-    const standing = isDue ? await keepNews() : await processes.look(id, owner)
-    if (standing === 'cancelled') ending.abort(new Ends('cancelled', 'The process was cancelled.'))
-    if (standing === 'lost') ending.abort(new Ends('lost', 'The process was ended by others.'))
+  constructor({ id, state }: Process, parts: FollowedParts) {
+    this.#id = id
+    this.#parts = parts
+    this.#isWaiting = state === 'scheduled'
+    this.#turn.promise.catch(() => {})
+    if (!this.#isWaiting) this.#turn.resolve()
+    const { signal } = this.#ending
+    signal.addEventListener('abort', () => this.#turn.reject(signal.reason), { once: true })
   }
 
-  async function keepNews() {
-    const news = unkept.take()
-    try {
-      const standing = await processes.keep(id, owner, news)
-      beatAt = performance.now()
-      return standing
-    } catch (error) {
-      unkept.putBack(news)
-      throw error
-    }
+  run<T>(does: Work<T>, resultOf: (value: T) => Process['result']): Promise<T> {
+    const ended = this.#work(does, resultOf)
+    this.#finished = ended.catch(() => {})
+    return ended
   }
 
-  async function keepUpAgainAndAgain(): Promise<void> {
-    while (!over.signal.aborted && !signal.aborted) {
-      await delay(step, undefined, { ref: false, signal: over.signal }).catch(() => {})
-      // If the store fails now, it is asked again in the next step.
-      if (!over.signal.aborted) await keepUp().catch(() => {})
-    }
-  }
-
-  async function work<T>(does: Work<T>, resultOf: (value: T) => Process['result']): Promise<T> {
-    const keeping = keepUpAgainAndAgain()
+  async #work<T>(does: Work<T>, resultOf: (value: T) => Process['result']): Promise<T> {
+    const keeping = this.#keepUpAgainAndAgain()
+    const { log, progress } = this.#unkept
+    const { signal } = this.#ending
     let how: Ending
     let outcome: { value: T } | { fault: unknown }
     try {
-      await turn
-      const value = await does({ id, signal, log: unkept.log, progress: unkept.progress })
+      await this.#turn.promise
+      const value = await does({ id: this.#id, signal, log, progress })
       outcome = { value }
       how = { state: 'completed', result: resultOf(value), fault: null }
     } catch (fault) {
       outcome = { fault }
       how = endingOf(fault, signal)
-      for (const line of linesOf(fault)) unkept.log(line)
-      if (how.state === 'failed' && !isForReader(fault)) report(id, fault)
+      for (const line of linesOf(fault)) log(line)
+      if (how.state === 'failed' && !isForReader(fault)) this.#parts.report(this.#id, fault)
     }
     // Waits for a change under way, which would otherwise be kept after the end.
-    over.abort()
+    this.#over.abort()
     await keeping
-    await keepEnd(how, unkept)
+    await this.#keepEnd(how)
     if ('fault' in outcome) throw outcome.fault
     return outcome.value
   }
 
-  async function keepEnd(how: Ending, { take }: Unkept): Promise<void> {
-    const news = take()
+  async #keepUpAgainAndAgain(): Promise<void> {
+    const { signal: over } = this.#over
+    while (!over.aborted && !this.#ending.signal.aborted) {
+      await delay(step, undefined, { ref: false, signal: over }).catch(() => {})
+      // If the store fails now, it is asked again in the next step.
+      if (!over.aborted) await this.#keepUp().catch(() => {})
+    }
+  }
+
+  /** Keeps what is new, and finds out if the process is to go on. */
+  async #keepUp(): Promise<void> {
+    const { processes, place } = this.#parts
+    if (this.#isWaiting) {
+      const standing = await processes.promote(this.#id, place)
+      if (standing === 'gone') this.#end('lost', 'The process was ended by others.')
+      else if (standing === 'runs') {
+        this.#isWaiting = false
+        this.#turn.resolve()
+      }
+    }
+    const isDue = this.#unkept.hasNews || performance.now() - this.#beatAt > beat
+    const standing = isDue ? await this.#keepNews() : await processes.look(this.#id, place.owner)
+    if (standing === 'cancelled') this.#end('cancelled', 'The process was cancelled.')
+    if (standing === 'lost') this.#end('lost', 'The process was ended by others.')
+  }
+
+  async #keepNews() {
+    const { processes, place } = this.#parts
+    const news = this.#unkept.take()
+    try {
+      const standing = await processes.keep(this.#id, place.owner, news)
+      this.#beatAt = performance.now()
+      return standing
+    } catch (error) {
+      this.#unkept.putBack(news)
+      throw error
+    }
+  }
+
+  async #keepEnd(how: Ending): Promise<void> {
+    const { processes, place, report } = this.#parts
+    const news = this.#unkept.take()
     for (const pause of place.atOnce === null ? [null] : [...triesAgain, null])
       try {
-        await processes.end(id, owner, how, news)
+        await processes.end(this.#id, place.owner, how, news)
         return
       } catch (error) {
         // No more signs of life will come, so the process will count as interrupted.
-        if (pause === null) report(id, error)
+        if (pause === null) report(this.#id, error)
         else await delay(pause)
       }
   }
 
-  return {
-    run: (does, resultOf) => {
-      const ended = work(does, resultOf)
-      finished = ended.then(
-        () => {},
-        () => {},
-      )
-      return ended
-    },
-    stop,
-    close: async () => {
-      stop()
-      const late = new AbortController()
-      const isInTime = await Promise.race([
-        finished.then(() => true),
-        delay(graceToStop, false, { signal: late.signal }).catch(() => false),
-      ])
-      late.abort()
-      if (isInTime) return
-      const how = { state: 'interrupted', result: null, fault: 'The service stopped.' } as const
-      // The work ends with the program.
-      await processes.end(id, owner, how, unkept.take()).catch(() => {})
-    },
+  #end(state: Ends['state'], why: string): void {
+    this.#ending.abort(new Ends(state, why))
+  }
+
+  stop(): void {
+    this.#end('interrupted', 'The service stopped.')
+  }
+
+  async close(): Promise<void> {
+    this.stop()
+    const late = new AbortController()
+    const isInTime = await Promise.race([
+      this.#finished.then(() => true),
+      delay(graceToStop, false, { signal: late.signal }).catch(() => false),
+    ])
+    late.abort()
+    if (isInTime) return
+    const { processes, place } = this.#parts
+    const how = { state: 'interrupted', result: null, fault: 'The service stopped.' } as const
+    // The work ends with the program.
+    await processes.end(this.#id, place.owner, how, this.#unkept.take()).catch(() => {})
   }
 }
+
+type FollowedParts = Required<Pick<Parts, 'processes' | 'report'>> & { readonly place: Place }
 
 /** Progress of work whose steps have no number: a share from 0 to 1 as a percentage. */
 export const percent = (share: number): Progress => ({
