@@ -4,7 +4,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Content, KnownItem, NewItem } from '../../model/items.ts'
 import { type Readers, readersText, readRules } from '../../model/readers.ts'
 import type { PutOutcome, Repository } from '../../storage/repository.ts'
-import type { Candidate, Candidates } from './candidates.ts'
+import { type Candidate, type Candidates, inBatches } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem, renamedIn, toNewItem } from './item.ts'
 import { isDescribedAlike, isOfAnother, otherItem } from './origin.ts'
 import { checkReadable, keepFile } from './read-file.ts'
@@ -72,12 +72,6 @@ interface Options {
 
 /** Maximum number of entries of a list in the report. */
 const maxListed = 1_000
-/**
- * Maximum bytes and files in one transaction, so that a killed run has little to copy
- * again, and memory is bounded.
- */
-const maxBytes = 64 * 1024 * 1024
-const maxFiles = 1_000
 /** Maximum number of files copied concurrently. Node's thread pool handles four operations at a time. */
 const maxCopies = 16
 
@@ -102,48 +96,163 @@ interface Prepared {
  * @throws StoreUnavailable if the store or the disk can't take the items; committed ones stay
  */
 export async function ingest(batches: Candidates, options: Options): Promise<IngestReport> {
-  const { repository, files, read, event, dryRun } = options
   const begun = performance.now()
-  const counts = { added: 0, changed: 0, unchanged: 0, failed: 0 }
-  const failures: Failed[] = []
-  const changes: string[] = []
-  const additions: string[] = []
-  const access = { kept: 0, source: 0, read: 0, default: 0 }
+  const run = new Ingest(options)
+  try {
+    for await (const { candidates, share } of batches) {
+      await run.take(candidates)
+      options.progress(share)
+    }
+  } finally {
+    await run.committing
+  }
+  return run.report(Math.round(performance.now() - begun))
+}
+
+class Ingest {
+  readonly #options: Options
+  readonly #counts = { added: 0, changed: 0, unchanged: 0, failed: 0 }
+  readonly #failures: Failed[] = []
+  readonly #changes: string[] = []
+  readonly #additions: string[] = []
+  readonly #access = { kept: 0, source: 0, read: 0, default: 0 }
   /** Identifiers of the items in this run, some 100 bytes each. */
-  const identifiers = new Set<string>()
-  const copies = createFairQueue({ max: maxCopies, maxOfOne: maxCopies })
+  readonly #identifiers = new Set<string>()
+  readonly #copies = createFairQueue({ max: maxCopies, maxOfOne: maxCopies })
+  committing: Promise<void> = Promise.resolve()
 
-  function fail(item: string, reason: string): void {
-    counts.failed++
-    if (failures.length < maxListed) failures.push({ item, reason })
-    options.failed({ item, reason })
+  constructor(options: Options) {
+    this.#options = options
   }
 
-  const accessOf = ({ readers }: FoundItem) => (readers ? 'source' : read ? 'read' : null)
-
-  function count(outcome: Exclude<PutOutcome, 'taken'>, identifier: string, given: Prepared['access']): void {
-    counts[outcome]++
-    if (outcome === 'unchanged') access.kept++
-    else access[given ?? (outcome === 'added' ? 'default' : 'kept')]++
-    if (outcome === 'changed' && changes.length < maxListed) changes.push(identifier)
-    if (dryRun && outcome === 'added' && additions.length < maxListed) additions.push(identifier)
+  report(milliseconds: number): IngestReport {
+    const { read, dryRun } = this.#options
+    const lists = { failures: this.#failures, changes: this.#changes, additions: this.#additions }
+    return { ...this.#counts, ...lists, access: this.#access, read, dryRun, milliseconds }
   }
 
-  function isAcceptable(candidate: Candidate): candidate is Candidate & { kind: 'item' } {
-    if (candidate.kind === 'bad') fail(candidate.where, candidate.reason)
-    else if (identifiers.has(candidate.item.identifier))
-      fail(candidate.where, `an earlier item has the same identifier ${candidate.item.identifier}`)
+  async take(candidates: readonly Candidate[]): Promise<void> {
+    const { repository, read, dryRun, nameIs, note } = this.#options
+    const found = candidates.filter(one => this.#isAcceptable(one))
+    const known = await repository.knownItems(found.map(({ item }) => item.identifier))
+    const same = await Promise.all(
+      found.map(({ item }) => isUnchanged(item, known.get(item.identifier), read, repository)),
+    )
+    for (const [at, { item }] of found.entries())
+      if (same[at]) this.#count('unchanged', item.identifier, null)
+    const changed = found.filter((_, at) => !same[at])
+    const toPut = changed.filter(one => this.#mayPut(one, known))
+    const other = toPut.find(({ item }) => isOfAnother(item, known.get(item.identifier)))
+    if (other) throw otherItem(other.where, other.item.identifier, nameIs)
+    for (const { where, item } of toPut) for (const line of renamedIn(item)) note(`${where}: ${line}`)
+    if (dryRun) await this.#pretend(toPut, known)
+    else await this.#put(toPut, known)
+  }
+
+  #isAcceptable(candidate: Candidate): candidate is Good {
+    if (candidate.kind === 'bad') this.#fail(candidate.where, candidate.reason)
+    else if (this.#identifiers.has(candidate.item.identifier))
+      this.#fail(candidate.where, `an earlier item has the same identifier ${candidate.item.identifier}`)
     else {
-      identifiers.add(candidate.item.identifier)
+      this.#identifiers.add(candidate.item.identifier)
       return true
     }
     return false
   }
 
+  #mayPut({ where, item }: Good, known: Known): boolean {
+    if (!this.#options.addOnly || !known.has(item.identifier)) return true
+    this.#fail(where, `the item ${item.identifier} already exists, and --add-only changes no existing item`)
+    return false
+  }
+
+  #fail(item: string, reason: string): void {
+    this.#counts.failed++
+    if (this.#failures.length < maxListed) this.#failures.push({ item, reason })
+    this.#options.failed({ item, reason })
+  }
+
+  #count(outcome: Exclude<PutOutcome, 'taken'>, identifier: string, given: Prepared['access']): void {
+    this.#counts[outcome]++
+    if (outcome === 'unchanged') this.#access.kept++
+    else this.#access[given ?? (outcome === 'added' ? 'default' : 'kept')]++
+    if (outcome === 'changed' && this.#changes.length < maxListed) this.#changes.push(identifier)
+    const isAddition = this.#options.dryRun && outcome === 'added'
+    if (isAddition && this.#additions.length < maxListed) this.#additions.push(identifier)
+  }
+
+  #accessOf({ readers }: FoundItem): Prepared['access'] {
+    if (readers) return 'source'
+    return this.#options.read ? 'read' : null
+  }
+
+  /** Counts what would be done. */
+  async #pretend(toPut: readonly Good[], known: Known): Promise<void> {
+    const readable = await this.#mapGood(toPut, async ({ item }) => {
+      await checkReadable(item)
+      return item
+    })
+    // Outcomes are counted in the order of the source, whichever item was checked first.
+    for (const item of readable)
+      this.#count(known.has(item.identifier) ? 'changed' : 'added', item.identifier, this.#accessOf(item))
+  }
+
+  async #put(toPut: readonly Good[], known: Known): Promise<void> {
+    for (const part of inBatches(toPut)) {
+      const since = performance.now()
+      const ready = await this.#prepare(part, known)
+      await this.committing
+      this.committing = this.#commit(ready, since)
+      // It is awaited before the next commit. If preparing fails first, its rejection
+      // must not count as unhandled.
+      this.committing.catch(() => {})
+    }
+  }
+
+  /** Copies the files of items. */
+  #prepare(list: readonly Good[], known: Known): Promise<Prepared[]> {
+    const { files, read } = this.#options
+    return this.#mapGood(list, async ({ where, item }) => {
+      const kept = new Map<FoundFile, Content>()
+      await Promise.all(
+        item.files.map(async file => {
+          kept.set(file, await this.#copies.run(nobody, () => keepFile(files, file)))
+        }),
+      )
+      const put = toNewItem(item, read, kept, known.get(item.identifier))
+      return { where, item: put, access: this.#accessOf(item), kept }
+    })
+  }
+
+  async #commit(ready: readonly Prepared[], since: number): Promise<void> {
+    if (ready.length === 0) return
+    const { repository, event, nameIs } = this.#options
+    if (performance.now() - since > slowMilliseconds) await this.#restoreSwept(ready)
+    const items = ready.map(({ item }) => item)
+    const outcomes = await repository.putItems(items, event)
+    for (const [at, { where, item, access }] of ready.entries()) {
+      const outcome = outcomes[at] ?? 'unchanged'
+      // Another run has stored the item since it was looked up.
+      if (outcome === 'taken') throw otherItem(where, item.identifier, nameIs)
+      this.#count(outcome, item.identifier, access)
+    }
+    await this.#restoreSwept(ready)
+  }
+
+  /** Copies contents again that a sweep has removed as orphans (files/sweep.ts). */
+  async #restoreSwept(ready: readonly Prepared[]): Promise<void> {
+    const { files } = this.#options
+    await this.#mapGood(ready, async ({ kept }) => {
+      for (const [file, content] of kept)
+        if (!(await files.holds(content)) && (await keepFile(files, file)).sha256 !== content.sha256)
+          throw new BadItem(`${file.path} changed while it was being read; run the command again`)
+    })
+  }
+
   /** Maps all elements concurrently. Bad ones are reported and left out. */
-  async function mapGood<T, R>(
-    list: readonly (T & { where: string })[],
-    work: (one: T & { where: string }) => Promise<R>,
+  async #mapGood<T extends { where: string }, R>(
+    list: readonly T[],
+    work: (one: T) => Promise<R>,
   ): Promise<R[]> {
     const results = await Promise.all(
       list.map(one =>
@@ -151,7 +260,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
           value => ({ value }),
           error => {
             if (!(error instanceof BadItem)) throw error
-            fail(one.where, error.message)
+            this.#fail(one.where, error.message)
             return undefined
           },
         ),
@@ -159,110 +268,10 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     )
     return results.flatMap(one => (one ? [one.value] : []))
   }
-
-  /** Copies the files of items. */
-  const prepare = (
-    list: readonly (Candidate & { kind: 'item' })[],
-    known: ReadonlyMap<string, KnownItem>,
-  ): Promise<Prepared[]> =>
-    mapGood(list, async ({ where, item }) => {
-      const kept = new Map<FoundFile, Content>()
-      await Promise.all(
-        item.files.map(async file => {
-          kept.set(file, await copies.run(nobody, () => keepFile(files, file)))
-        }),
-      )
-      const put = toNewItem(item, read, kept, known.get(item.identifier))
-      return { where, item: put, access: accessOf(item), kept }
-    })
-
-  /** Copies contents again that a sweep has removed as orphans (files/sweep.ts). */
-  const restoreSwept = (ready: readonly Prepared[]) =>
-    mapGood(ready, async ({ kept }) => {
-      for (const [file, content] of kept)
-        if (!(await files.holds(content)) && (await keepFile(files, file)).sha256 !== content.sha256)
-          throw new BadItem(`${file.path} changed while it was being read; run the command again`)
-    })
-
-  async function commit(ready: readonly Prepared[], since: number): Promise<void> {
-    if (ready.length === 0) return
-    if (performance.now() - since > slowMilliseconds) await restoreSwept(ready)
-    const items = ready.map(({ item }) => item)
-    const outcomes = await repository.putItems(items, event)
-    for (const [at, { where, item, access: given }] of ready.entries()) {
-      const outcome = outcomes[at] ?? 'unchanged'
-      // Another run has stored the item since it was looked up.
-      if (outcome === 'taken') throw otherItem(where, item.identifier, options.nameIs)
-      count(outcome, item.identifier, given)
-    }
-    await restoreSwept(ready)
-  }
-
-  let committing: Promise<void> = Promise.resolve()
-  async function take(candidates: readonly Candidate[]): Promise<void> {
-    const found = candidates.filter(isAcceptable)
-    const known = await repository.knownItems(found.map(({ item }) => item.identifier))
-    const same = await Promise.all(
-      found.map(({ item }) => isUnchanged(item, known.get(item.identifier), read, repository)),
-    )
-    for (const [at, { item }] of found.entries()) if (same[at]) count('unchanged', item.identifier, null)
-    const changed = found.filter((_, at) => !same[at])
-    const toPut = changed.filter(({ where, item }) => {
-      if (!options.addOnly || !known.has(item.identifier)) return true
-      fail(where, `the item ${item.identifier} already exists, and --add-only changes no existing item`)
-      return false
-    })
-    const other = toPut.find(({ item }) => isOfAnother(item, known.get(item.identifier)))
-    if (other) throw otherItem(other.where, other.item.identifier, options.nameIs)
-    for (const { where, item } of toPut) for (const line of renamedIn(item)) options.note(`${where}: ${line}`)
-    if (dryRun) {
-      const readable = await mapGood(toPut, async ({ item }) => {
-        await checkReadable(item)
-        return item
-      })
-      // Outcomes are counted in the order of the source, whichever item was checked first.
-      for (const item of readable)
-        count(known.has(item.identifier) ? 'changed' : 'added', item.identifier, accessOf(item))
-    } else
-      for (const part of inBatches(toPut)) {
-        const since = performance.now()
-        const ready = await prepare(part, known)
-        await committing
-        committing = commit(ready, since)
-        // It is awaited before the next commit. If preparing fails first, its rejection
-        // must not count as unhandled.
-        committing.catch(() => {})
-      }
-  }
-
-  try {
-    for await (const { candidates, share } of batches) {
-      await take(candidates)
-      options.progress(share)
-    }
-  } finally {
-    await committing
-  }
-  const milliseconds = Math.round(performance.now() - begun)
-  return { ...counts, failures, changes, additions, access, read, dryRun, milliseconds }
 }
 
-function* inBatches<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T[]> {
-  let part: T[] = []
-  let bytes = 0
-  let files = 0
-  for (const one of list) {
-    part.push(one)
-    bytes += one.item.files.reduce((sum, { size }) => sum + size, 0)
-    files += one.item.files.length
-    if (bytes < maxBytes && files < maxFiles) continue
-    yield part
-    part = []
-    bytes = 0
-    files = 0
-  }
-  if (part.length > 0) yield part
-}
+type Good = Candidate & { kind: 'item' }
+type Known = ReadonlyMap<string, KnownItem>
 
 const keyOf = ({ bundle, name }: Pick<FoundFile, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
 
