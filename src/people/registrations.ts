@@ -46,35 +46,6 @@ interface Registration {
   readonly forgotten: { readonly eperson: string; readonly passwordStamp: number } | null
 }
 
-export interface Registrations {
-  /**
-   * Sends a mail in the background, if there is one to send; the caller doesn't learn if there is.
-   * @throws Overloaded if too many requests wait already; Problem if this address may not register
-   */
-  request(kind: RegistrationKind, email: string, event: AuditEvent): void
-  /**
-   * Returns the request that a token stands for. @throws Problem 404 if the token is unknown, used or expired
-   */
-  find(token: string): Promise<Registration>
-  /** Returns the address that a registration token was sent to. @throws Problem if the token is refused */
-  addressOf(token: string): Promise<string>
-  /** Creates the eperson of a registration. @throws Problem if the token or the password is refused */
-  register(token: string, person: Registering, client: Client, event: AuditEvent): Promise<Eperson>
-  /**
-   * Sets a new password, which ends every session (T6). @throws Problem if the token or the password is
-   * refused
-   */
-  setPassword(
-    token: string,
-    eperson: string,
-    password: Buffer,
-    client: Client,
-    event: AuditEvent,
-  ): Promise<Eperson>
-  /** Tells an eperson by mail that a second factor of theirs has changed, in case that it wasn't them. */
-  readonly tellOwner: (eperson: string, change: keyof typeof factorChanges) => void
-}
-
 interface Registering extends Omit<NewPerson, 'passwordHash'> {
   readonly password: Buffer
 }
@@ -107,13 +78,46 @@ export async function loadRegistrations(
   const { createMailer } = await import('./mailer.ts')
   const mailer = createMailer(mail, app.log)
   app.addHook('onClose', async () => mailer.close())
-  return createRegistrations({ ...parts, config: mail, mailer })
+  return new Registrations({ ...parts, config: mail, mailer })
 }
 
-function createRegistrations({ trail, people, config, mailer, passwords, tickets }: Parts): Registrations {
-  let pending = 0
+/** Registration and forgotten passwords, by links in mails. */
+export class Registrations {
+  readonly #parts: Parts
+  #pending = 0
 
-  async function answer(kind: RegistrationKind, email: string, event: AuditEvent): Promise<void> {
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Tells an eperson by mail that a second factor of theirs has changed, in case that it wasn't them. */
+  readonly tellOwner = (eperson: string, change: keyof typeof factorChanges): void => {
+    // The change is done, and is in the audit trail, whether or not the store answers now.
+    void this.#tell(eperson, change).catch(() => {})
+  }
+
+  async #tell(eperson: string, change: keyof typeof factorChanges): Promise<void> {
+    const to = (await this.#parts.people.eperson(eperson))?.email
+    if (to !== undefined) this.#parts.mailer.send({ ...factorMail(factorChanges[change]), to })
+  }
+
+  /**
+   * Sends a mail in the background, if there is one to send; the caller doesn't learn if there is.
+   * @throws Overloaded if too many requests wait already; Problem if this address may not register
+   */
+  request(kind: RegistrationKind, email: string, event: AuditEvent): void {
+    if (kind === 'register') refuseDomain(email, this.#parts.config)
+    if (this.#pending >= maxPending)
+      throw new Overloaded('Too many registrations are worked on. Try again later.')
+    this.#pending++
+    void this.#answer(kind, email, event)
+      // If the store fails, the person asks again, as for a lost mail.
+      .catch(() => {})
+      .finally(() => this.#pending--)
+  }
+
+  async #answer(kind: RegistrationKind, email: string, event: AuditEvent): Promise<void> {
+    const { trail, people, config, mailer, tickets } = this.#parts
     const known = await people.credentials(email)
     await trail.record({ ...event, eperson: known?.uuid ?? null })
     if (!(await tickets.isFirst(`mail/${kind}`, emailKey(email), silence))) return
@@ -133,87 +137,90 @@ function createRegistrations({ trail, people, config, mailer, passwords, tickets
     }
   }
 
-  async function tell(eperson: string, change: keyof typeof factorChanges): Promise<void> {
-    const to = (await people.eperson(eperson))?.email
-    if (to !== undefined) mailer.send({ ...factorMail(factorChanges[change]), to })
+  /** Returns the request that a token stands for. @throws Problem 404 for an unknown, used or expired one */
+  async find(token: string): Promise<Registration> {
+    const found = await this.#parts.tickets.read<Registration>('registration', token)
+    if (!found)
+      throw new Problem('not-found', 'The token is unknown, or it was used, or it is older than one hour.')
+    return found
   }
 
-  const refused = () =>
-    new Problem('mail-token-refused', 'The token is unknown, or it was used, or it is older than one hour.')
+  /** Returns the address that a registration token was sent to. @throws Problem if the token is refused */
+  async addressOf(token: string): Promise<string> {
+    return (await this.#read(token, 'register')).email
+  }
 
-  async function read(token: string, kind: RegistrationKind): Promise<Registration> {
-    const found = await tickets.read<Registration>('registration', token)
+  async #read(token: string, kind: RegistrationKind): Promise<Registration> {
+    const found = await this.#parts.tickets.read<Registration>('registration', token)
     if (found?.kind !== kind) throw refused()
     return found
   }
 
-  async function hashed(password: Buffer, email: string, client: Client): Promise<string> {
+  /** Creates the eperson of a registration. @throws Problem if the token or the password is refused */
+  async register(
+    token: string,
+    { email, password, ...person }: Registering,
+    client: Client,
+    event: AuditEvent,
+  ): Promise<Eperson> {
+    const { people, config } = this.#parts
+    const found = await this.#read(token, 'register')
+    if (emailKey(email) !== emailKey(found.email))
+      throw new Problem('bad-request', 'The email address is not the one that the token was sent to.')
+    refuseDomain(found.email, config)
+    const passwordHash = await this.#hashed(password, found.email, client)
+    await this.#take(token)
+    const added = await people.createEperson(
+      { ...person, email: found.email, enabled: true, passwordHash },
+      event,
+    )
+    if (added === 'exists')
+      throw new Problem('mail-token-refused', 'There is an account with this email address meanwhile.')
+    return added
+  }
+
+  /** Sets a new password, which ends every session (T6). @throws Problem if it or the token is refused */
+  async setPassword(
+    token: string,
+    eperson: string,
+    password: Buffer,
+    client: Client,
+    event: AuditEvent,
+  ): Promise<Eperson> {
+    const { people } = this.#parts
+    const { forgotten, email } = await this.#read(token, 'forgot')
+    if (forgotten?.eperson !== eperson) throw refused()
+    // An address that was removed from the account since, such as a stolen mailbox's, no longer opens it.
+    const owner = await people.eperson(eperson)
+    if (!owner || emailKey(owner.email) !== emailKey(email)) throw refused()
+    const passwordHash = await this.#hashed(password, email, client)
+    await this.#take(token)
+    const checked = { uuid: eperson, passwordStamp: forgotten.passwordStamp }
+    const known = await people.eperson(eperson)
+    // Refused if the password has changed since the mail was sent, so that the link is not needed any more,
+    // or if the account was disabled.
+    if (
+      !known?.enabled ||
+      (await people.setPassword({ email: known.email }, passwordHash, event, checked)) !== 'changed'
+    )
+      throw refused()
+    return known
+  }
+
+  async #hashed(password: Buffer, email: string, client: Client): Promise<string> {
     const fault = await passwordFault(password, email)
     if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
-    return passwords.hash(password, client)
+    return this.#parts.passwords.hash(password, client)
   }
 
   /** Uses up the token. Called after all other checks: a used token can't be used again. */
-  async function take(token: string): Promise<void> {
-    if (!(await tickets.take('registration', token))) throw refused()
-  }
-
-  return {
-    // The change is done, and is in the audit trail, whether or not the store answers now.
-    tellOwner: (eperson, change) => void tell(eperson, change).catch(() => {}),
-    request: (kind, email, event) => {
-      if (kind === 'register') refuseDomain(email, config)
-      if (pending >= maxPending)
-        throw new Overloaded('Too many registrations are worked on. Try again later.')
-      pending++
-      void answer(kind, email, event)
-        // If the store fails, the person asks again, as for a lost mail.
-        .catch(() => {})
-        .finally(() => pending--)
-    },
-    find: async token => {
-      const found = await tickets.read<Registration>('registration', token)
-      if (!found)
-        throw new Problem('not-found', 'The token is unknown, or it was used, or it is older than one hour.')
-      return found
-    },
-    addressOf: async token => (await read(token, 'register')).email,
-    register: async (token, { email, password, ...person }, client, event) => {
-      const found = await read(token, 'register')
-      if (emailKey(email) !== emailKey(found.email))
-        throw new Problem('bad-request', 'The email address is not the one that the token was sent to.')
-      refuseDomain(found.email, config)
-      const passwordHash = await hashed(password, found.email, client)
-      await take(token)
-      const added = await people.createEperson(
-        { ...person, email: found.email, enabled: true, passwordHash },
-        event,
-      )
-      if (added === 'exists')
-        throw new Problem('mail-token-refused', 'There is an account with this email address meanwhile.')
-      return added
-    },
-    setPassword: async (token, eperson, password, client, event) => {
-      const { forgotten, email } = await read(token, 'forgot')
-      if (forgotten?.eperson !== eperson) throw refused()
-      // An address that was removed from the account since, such as a stolen mailbox's, no longer opens it.
-      const owner = await people.eperson(eperson)
-      if (!owner || emailKey(owner.email) !== emailKey(email)) throw refused()
-      const passwordHash = await hashed(password, email, client)
-      await take(token)
-      const checked = { uuid: eperson, passwordStamp: forgotten.passwordStamp }
-      const known = await people.eperson(eperson)
-      // Refused if the password has changed since the mail was sent, so that the link is not needed any more,
-      // or if the account was disabled.
-      if (
-        !known?.enabled ||
-        (await people.setPassword({ email: known.email }, passwordHash, event, checked)) !== 'changed'
-      )
-        throw refused()
-      return known
-    },
+  async #take(token: string): Promise<void> {
+    if (!(await this.#parts.tickets.take('registration', token))) throw refused()
   }
 }
+
+const refused = () =>
+  new Problem('mail-token-refused', 'The token is unknown, or it was used, or it is older than one hour.')
 
 /** @throws Problem if this address may not register */
 function refuseDomain(email: string, { registration, registrationDomains: domains }: Parts['config']): void {
