@@ -55,10 +55,7 @@ interface Pruned {
   readonly backups: readonly string[]
   /** Number of contents that were removed because no backup refers to them any more. */
   readonly contents: number
-  /**
-   * The reason why no contents were removed: a backup can't be read, so the contents
-   * it refers to are unknown.
-   */
+  /** The reason why no contents were removed: a backup can't be read, so the contents it refers to are unknown. */
   readonly unreadable: string | undefined
 }
 

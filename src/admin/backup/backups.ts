@@ -3,10 +3,7 @@ import type { Database } from '../../lib/sqlite.ts'
 import type { Content } from '../../model/items.ts'
 import type { Manifest } from './manifest.ts'
 
-/**
- * The backups in a folder or a bucket (docs/decisions/0025): a manifest for each, and the contents that they
- * share.
- */
+/** The backups in a folder or a bucket (docs/decisions/0025): a manifest for each, and the contents that they share. */
 export interface Backups {
   /** The place in messages. */
   readonly place: string

@@ -74,9 +74,8 @@ function lockFolder(path: string, mode: 'write' | 'read'): Database {
 }
 
 /**
- * `backups/<name>.json` is the manifest of each backup, `contents/ab/cd/<sha256>` is what they share, `staging`
- * holds the temporary files of a backup in the making, and `carrel-backups.lock` is locked while the folder is
- * in use.
+ * `backups/<name>.json` is the manifest of each backup, `contents/ab/cd/<sha256>` is what they share, `staging` holds
+ * the temporary files of a backup in the making, and `carrel-backups.lock` is locked while the folder is in use.
  */
 function backupsIn(path: string, lock: Database | undefined, isWritten: boolean): Backups {
   const folder = join(path, 'contents')

@@ -42,8 +42,7 @@ export interface Made {
 export type Progress = (step: string, share: number) => void
 
 /**
- * Copies everything that a store holds at one moment. Any number of services and commands may
- * use the store meanwhile.
+ * Copies everything that a store holds at one moment. Any number of services and commands may use the store meanwhile.
  * @returns the manifest, which is to be written last
  */
 export async function copyStore(source: Source, target: Target, progress: Progress): Promise<Made> {

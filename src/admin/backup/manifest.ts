@@ -8,9 +8,8 @@ import type { ExposedEntity } from '../../storage/copy/snapshot.ts'
 export const currentFormat = 2
 
 /**
- * The manifest of one backup (docs/decisions/0025). Everything that it names is on disk before the
- * manifest gets its final name, so a backup with a manifest is complete. The contents of its items are
- * those that its `carrel.db` names.
+ * The manifest of one backup (docs/decisions/0025). Everything that it names is on disk before the manifest gets its
+ * final name, so a backup with a manifest is complete. The contents of its items are those that its `carrel.db` names.
  */
 export interface Manifest {
   readonly format: number

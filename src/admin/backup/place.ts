@@ -21,17 +21,11 @@ export type Place = { readonly files: FilesPlace; readonly dataFolder: string } 
 export interface ClaimedPlace {
   /** An empty folder on the same file system as the data folder. */
   readonly work: string
-  /**
-   * Removes the files that a killed restore left. Nothing that was there before is
-   * changed until this is called.
-   */
+  /** Removes the files that a killed restore left. Nothing that was there before is changed until this is called. */
   begin(): Promise<void>
   /** Ends a restore whose store is complete. */
   finish(): Promise<void>
-  /**
-   * Removes everything that was restored. Files that a killed restore left stay if
-   * this restore had not begun.
-   */
+  /** Removes everything that was restored. Files that a killed restore left stay if this restore had not begun. */
   abandon(): Promise<void>
 }
 
@@ -45,8 +39,7 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
   const made = await missing([...(place.files.kind === 'folder' ? [place.files.folder] : []), dirname(mark)])
   await rm(endedMark(mark), { recursive: true, force: true })
   const wasMarked = (await unlessMissing(readdir(mark))) !== undefined
-  // The database is put in place last. So a killed restore that left a database had only
-  // its mark left to remove.
+  // The database is put in place last. So a killed restore that left a database had only its mark left to remove.
   const isComplete = wasMarked && (await holdsStore(place))
   if (!isComplete) {
     await requireEmpty(place, wasMarked)
@@ -159,9 +152,7 @@ async function removeMark(mark: string): Promise<void> {
 /** Names in the data folder that a restore creates. */
 const storeFiles = ['carrel.db', 'entities', 'secret']
 
-/**
- * Removes the store's files. The database goes first, because the others are a store only together with it.
- */
+/** Removes the store's files. The database goes first, because the others are a store only together with it. */
 async function clearStore(dataFolder: string): Promise<void> {
   for (const name of storeFiles) {
     await rm(join(dataFolder, name), { recursive: true, force: true })

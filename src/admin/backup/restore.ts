@@ -169,10 +169,7 @@ async function copyContents(
     )
 }
 
-/**
- * Moves the restored files into the data folder. The database comes last, because
- * without it there is no store.
- */
+/** Moves the restored files into the data folder. The database comes last, because without it there is no store. */
 async function moveInto(dataFolder: string, staging: string): Promise<void> {
   for (const name of ['entities', 'secret', 'carrel.db']) {
     if (!(await unlessMissing(stat(join(staging, name))))) continue

@@ -64,9 +64,7 @@ export async function describedEntity(
   return { tag: entityTag(entity), body: { ...entityBody(entity, all, addresses), suggested } }
 }
 
-/**
- * The relations that the foreign keys of an exposed table suggest, to entities that it isn't related to yet.
- */
+/** The relations that the foreign keys of an exposed table suggest, to entities that it isn't related to yet. */
 export async function suggestedRelations(
   entities: Pick<Entities, 'all' | 'foreignKeys'>,
   name: string,

@@ -57,9 +57,7 @@ const bodyLimit = 256 * 1024
 /** Number of attempts at a change, if others change the entity at the same time. */
 const maxAttempts = 10
 
-/**
- * Maximum number of requests that wait while another table is examined, and the time in ms that they wait.
- */
+/** Maximum number of requests that wait while another table is examined, and the time in ms that they wait. */
 const maxExposing = 10
 const maxWait = 60_000
 

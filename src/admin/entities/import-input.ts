@@ -98,9 +98,7 @@ async function inputOfUpload(
   return input
 }
 
-/**
- * @returns undefined if the eperson has no finished upload with this id, or the upload is in use
- */
+/** @returns undefined if the eperson has no finished upload with this id, or the upload is in use */
 export async function takeUpload(
   uploads: Uploads | undefined,
   id: string,

@@ -14,8 +14,7 @@ import { runImport } from './import-process.ts'
 /** Imports as processes whose progress can be followed (docs/decisions/0042, 0044). */
 export interface Imports {
   /**
-   * Called before a body is read. @throws Problem 409 while an import of the entity runs or waits, on
-   * whichever node
+   * Called before a body is read. @throws Problem 409 while an import of the entity runs or waits, on whichever node
    */
   requireFree(name: string): Promise<void>
   /**

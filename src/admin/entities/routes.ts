@@ -25,10 +25,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 type Parts = Omit<Parameters<typeof entityRoutes>[1] & Parameters<typeof importRoutes>[1], 'imports'> &
   Parameters<typeof createImports>[0]
 
-/**
- * `{api}/admin/entities…` and `{api}/admin/tables`: administration of entities over HTTP
- * (docs/decisions/0044).
- */
+/** `{api}/admin/entities…` and `{api}/admin/tables`: administration of entities over HTTP (docs/decisions/0044). */
 export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{ readonly resume: Resume }> {
   const imports = createImports(given)
   const parts = { ...given, imports }
@@ -54,9 +51,7 @@ interface TableParts {
 /** Maximum number of tables on a page: each may have 1,600 columns. */
 const maxPage = 100
 
-/**
- * `GET {api}/admin/tables`: tables that could be shown as entities, with the entities that show them (EA9).
- */
+/** `GET {api}/admin/tables`: tables that could be shown as entities, with the entities that show them (EA9). */
 function tableRoutes(app: FastifyInstance, { addresses, entities }: TableParts): void {
   routesOf(app).get('/', route('listTables', reads('administrator', 'administration')), async request => {
     const query = request.query as Query
@@ -90,9 +85,8 @@ interface ResumeParts {
 }
 
 /**
- * Imports the file of an upload again, with the same parameters, after an import that didn't finish (PR4):
- * the file is still there, and isn't sent again. An import is done as a whole or not at all, so it begins
- * with the first record.
+ * Imports the file of an upload again, with the same parameters, after an import that didn't finish (PR4): the file is
+ * still there, and isn't sent again. An import is done as a whole or not at all, so it begins with the first record.
  */
 const resumeImport =
   ({ people, config, entities, imports, uploads }: ResumeParts): Resume =>
