@@ -1,9 +1,7 @@
 import { bounds, type Labels, type Tally, type Value } from '../../lib/tally.ts'
 import { familiesOf, type ServiceParts, serviceMetrics } from './service-metrics.ts'
 
-/**
- * The figures of `GET /metrics` as JSON for a console: the same counters, summed over all event loops (D5).
- */
+/** The figures of `GET /metrics` as JSON for a console: the same counters, summed over all event loops (D5). */
 export async function figures(tally: Tally, parts: ServiceParts) {
   const families = familiesOf(tally, await serviceMetrics(parts))
   const valuesOf = (name: string) => families.get(name)?.values ?? []

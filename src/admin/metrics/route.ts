@@ -21,9 +21,8 @@ interface Parts extends ServiceParts {
 }
 
 /**
- * `GET /metrics` (D5, docs/decisions/0026): the metrics of the whole service in Prometheus's format,
- * whichever worker answers. They are for the operator's programs: no HEAD, no CORS, no cookie, no event in
- * the audit trail.
+ * `GET /metrics` (D5, docs/decisions/0026): the metrics of the whole service in Prometheus's format, whichever worker
+ * answers. They are for the operator's programs: no HEAD, no CORS, no cookie, no event in the audit trail.
  */
 export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts): void {
   const { config, metrics } = parts
@@ -78,10 +77,7 @@ function mayScrape(config: AccessSettings): (request: IncomingMessage) => boolea
 
 /** Interval in ms at which the delay of this event loop is measured. */
 const interval = 50
-/**
- * Number of measurements after which the other metrics are written down: one loop can't ask another that is
- * busy.
- */
+/** Number of measurements after which the other metrics are written down: one loop can't ask another that is busy. */
 const ticksPerSample = 20
 
 interface Sampler {

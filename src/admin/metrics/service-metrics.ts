@@ -59,8 +59,7 @@ export async function serviceMetrics({
       "Time by which this machine's clock is ahead of the database's.",
       ...(skew === null ? [] : [[skew / 1000] as const]),
     ),
-    // The names that all Prometheus clients use
-    // (https://prometheus.io/docs/instrumenting/writing_clientlibs/).
+    // The names that all Prometheus clients use (https://prometheus.io/docs/instrumenting/writing_clientlibs/).
     counter('process_cpu_seconds_total', 'Processor time.', (user + system) / 1e6),
     gauge('process_resident_memory_bytes', 'Memory in use.', [process.memoryUsage.rss()]),
     gauge('process_start_time_seconds', 'When the process started.', [startTime]),

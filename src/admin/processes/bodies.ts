@@ -79,9 +79,7 @@ export function outputBody({ id }: Process, text: string, addresses: Addresses) 
   }
 }
 
-/**
- * Makes a UUID from the number, which is the same every time (RFC 9562 §5.8): the interface caches by UUID.
- */
+/** Makes a UUID from the number, which is the same every time (RFC 9562 §5.8): the interface caches by UUID. */
 function outputUuid(id: number): string {
   const hash = createHash('sha256').update(`process ${id}`).digest('hex')
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`

@@ -44,8 +44,7 @@ export function createListeners(processes: Pick<Processes, 'one' | 'lines'>): Li
     mayGoOn: () => Promise<boolean>,
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
-    // Counted here, where `finally` is sure to run: for a client that has already gone, the generator never
-    // starts.
+    // Counted here, where `finally` is sure to run: for a client that has already gone, the generator never starts.
     listeners++
     const ends = AbortSignal.any([gone, closing.signal])
     const begun = performance.now()

@@ -1,10 +1,7 @@
 import type { LogLine, Progress } from '../../model/processes.ts'
 import { maxLine, maxLines, type News } from '../../storage/processes.ts'
 
-/**
- * Lines and progress of a process that are not kept in the store yet. They are bounded like those in the
- * store.
- */
+/** Lines and progress of a process that are not kept in the store yet. They are bounded like those in the store. */
 export function createUnkept() {
   let lines: LogLine[] = []
   let written = 0

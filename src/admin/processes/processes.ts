@@ -32,10 +32,7 @@ type Work<T> = (run: Run) => Promise<T>
 
 interface Parts {
   readonly processes: Pick<Processes, 'begin' | 'promote' | 'keep' | 'look' | 'end'>
-  /**
-   * Maximum number of processes that run at once in this program, over all its event loops; null for no
-   * limit.
-   */
+  /** Maximum number of processes that run at once in this program, over all its event loops; null for no limit. */
   readonly atOnce?: number | null
   /** Called with errors of work that are faults of the service, not of the person who began it. */
   readonly report?: (id: number, fault: unknown) => void
@@ -255,10 +252,7 @@ class Ends extends OperatorError {
   }
 }
 
-/**
- * True if the error's message may be shown to readers of the process. Any other error is a fault of the
- * service.
- */
+/** True if the error's message may be shown to readers of the process. Any other error is a fault of the service. */
 const isForReader = (fault: unknown): fault is Error =>
   fault instanceof OperatorError || fault instanceof Overloaded || fault instanceof Problem
 

@@ -242,8 +242,7 @@ const columns = new Map<string, ProcessSearch['order']['by']>([
 ])
 
 /**
- * Reads the order; the newest come first by default. Clients send `sort` everywhere, so an unknown value is
- * no error.
+ * Reads the order; the newest come first by default. Clients send `sort` everywhere, so an unknown value is no error.
  */
 function orderOf(query: Query): ProcessSearch['order'] {
   const [name = '', way = ''] = (single(query, 'sort') ?? '').split(',')

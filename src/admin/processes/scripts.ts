@@ -23,8 +23,7 @@ export interface Script {
   readonly description: string
   readonly parameters: readonly ScriptParameter[]
   /**
-   * An additional right that an access token needs: the action of the script has an address in another part
-   * of the API.
+   * An additional right that an access token needs: the action of the script has an address in another part of the API.
    */
   readonly reaches?: { readonly part: ApiPart; readonly method: ScopeMethod }
   /** @param event makes the event that is recorded when the script has done something @throws Problem 422 */

@@ -13,9 +13,7 @@ export interface IngestJob {
   readonly dryRun: boolean
   /** The name that the sender gave the source; null if there is none. */
   readonly name: string | null
-  /**
-   * The name of the sent file: the source's name if neither its sender nor a folder in it gives another one.
-   */
+  /** The name of the sent file: the source's name if neither its sender nor a folder in it gives another one. */
   readonly sent: string
   readonly groups: ReadonlySet<string>
   readonly event: AuditEvent

@@ -8,9 +8,7 @@ export interface Info {
   /** Metadata as the client gave it, decoded. */
   readonly metadata: Readonly<Record<string, string | null>>
   readonly begun: string
-  /**
-   * The program that receives it as the body of one request (`ownProcessId`); missing if it comes in pieces.
-   */
+  /** The program that receives it as the body of one request (`ownProcessId`); missing if it comes in pieces. */
   readonly receivedBy?: string
 }
 

@@ -16,9 +16,7 @@ interface Parts {
   readonly signal: AbortSignal
 }
 
-/**
- * Adds a body to an upload as it arrives. The bytes that have arrived stay, however it ends.
- */
+/** Adds a body to an upload as it arrives. The bytes that have arrived stay, however it ends. */
 export async function receive(
   body: IncomingMessage,
   { place, eperson, id, offset, most, signal }: Parts,
