@@ -24,9 +24,8 @@ interface Parts {
 }
 
 /**
- * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at
- * most, because the interface can edit one. Authentication reads whose sessions it allows
- * (docs/decisions/0053).
+ * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at most,
+ * because the interface can edit one. Authentication reads whose sessions it allows (docs/decisions/0053).
  */
 export function alertRoutes(app: FastifyInstance, { addresses, alerts }: Parts): void {
   const routes = routesOf(app)

@@ -26,9 +26,7 @@ interface Event {
   readonly eperson: string | null
 }
 
-/**
- * Kinds of events whose object is the identifier of an item, or begins with it: `letters, ORIGINAL/a.txt`.
- */
+/** Kinds of events whose object is the identifier of an item, or begins with it: `letters, ORIGINAL/a.txt`. */
 const ofItems = ['item.', 'bundle.', 'bitstream.']
 /** Maximum number of commas at which an identifier may end; names of files have commas, too. */
 const maxCommas = 5

@@ -117,8 +117,7 @@ function authorizationsIn({ addresses, ...parts }: Parts) {
   /** @param name of the search */
   async function searched({ caller, query }: FastifyRequest, name: string, resources: readonly Resource[]) {
     const asked = query as Query
-    // DSpace's interface never names the eperson: it means its user, or the eperson that its user acts for
-    // (Z1).
+    // DSpace's interface never names the eperson: it means its user, or the eperson that its user acts for (Z1).
     const eperson = single(asked, 'eperson')?.toLowerCase() ?? uuidOf(caller)
     const found = await holding(caller, eperson, resources, asked.values.get('feature') ?? [])
     return halPage('authorizations', found, readPage(asked), `${authorizations}/search/${name}`)

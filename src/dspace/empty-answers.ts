@@ -193,8 +193,7 @@ export const emptyLists: Readonly<Record<string, EmptyList>> = {
   browses: { path: '/discover/browses' },
   bulkaccessconditionoptions: { path: '/config/bulkaccessconditionoptions' },
   claimedtasks: { path: '/workflow/claimedtasks', searches: ['findByUser'] },
-  // Collections where a user may put an item, or that they administer: collection- and
-  // community-data.service.ts.
+  // Collections where a user may put an item, or that they administer: collection- and community-data.service.ts.
   collections: {
     path: '/core/collections',
     searches: [

@@ -31,10 +31,7 @@ export interface Resource {
 /** The user whose rights are asked for. */
 export interface Who {
   readonly administrator: boolean
-  /**
-   * The eperson, if they act for themselves; null for an anonymous user, and while an administrator acts as
-   * them.
-   */
+  /** The eperson, if they act for themselves; null for an anonymous user, and while an administrator acts as them. */
   readonly self: Eperson | null
   /** The viewer of rows; an anonymous user sees some, too. */
   readonly viewer: Viewer
@@ -134,10 +131,7 @@ const ownFeatures: readonly Feature[] = [
   },
 ]
 
-/**
- * True if the service sends mail for registrations and new passwords. Their addresses have the same
- * condition.
- */
+/** True if the service sends mail for registrations and new passwords. Their addresses have the same condition. */
 const sendsMail = ({ mail, loginMethods }: FeatureParts['config']): boolean =>
   mail !== null && loginMethods.includes(passwordMethod)
 

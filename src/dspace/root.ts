@@ -9,8 +9,7 @@ import { emptyAnswerLinks } from './empty-answers.ts'
 const route = contractsIn(() => import('./system-contracts.ts'))
 
 /**
- * Registers the addresses where a client begins: the HAL root, the links of authentication, and the CSRF pair
- * (P4, C3).
+ * Registers the addresses where a client begins: the HAL root, the links of authentication, and the CSRF pair (P4, C3).
  */
 export function rootRoutes(
   app: FastifyInstance,

@@ -190,8 +190,7 @@ function headersOf(bitstream: Bitstream, caller: Caller) {
   return {
     // A browser may store a public file, but must revalidate it each time: access may change.
     ...(isPublic && caller.kind === 'anonymous' ? { 'cache-control': 'private, no-cache' } : {}),
-    // If only the client's network grants access, pages of other sites must not read it through a visitor's
-    // browser.
+    // If only the client's network grants access, pages of other sites must not read it through a visitor's browser.
     ...(!isPublic && caller.kind === 'anonymous' ? { 'cross-origin-resource-policy': 'same-site' } : {}),
     ...(caller.kind === 'acting' ? { 'x-acting-as': caller.session.eperson.uuid } : {}),
   }

@@ -75,10 +75,7 @@ export function createHandOver(
   }
 }
 
-/**
- * True if every server reads the Range header in the same way: they differ in malformed ones, and in many
- * ranges.
- */
+/** True if every server reads the Range header in the same way: they differ in malformed ones, and in many ranges. */
 const isSameForAll = (range: string | undefined, wanted: readonly ByteRange[] | 'whole'): boolean =>
   wanted === 'whole' ? range === undefined : wanted.length === 1 && isSingle(range ?? '')
 

@@ -47,9 +47,7 @@ export const uniqueName = (folder: string, prefix = ''): string => join(folder, 
 /** The path of a file that is being written; its name says by which program. */
 export const temporaryIn = ({ incoming }: Layout): string => `${uniqueName(incoming)}.${processIdInName()}`
 
-/**
- * Time in ms that an unreferenced file is left alone: an ingest may have written it and not committed yet.
- */
+/** Time in ms that an unreferenced file is left alone: an ingest may have written it and not committed yet. */
 export const graceMilliseconds = 60 * 60 * 1000
 
 /** Sets the file's time to now. @returns false if there is no such file */
@@ -89,10 +87,7 @@ async function wasPresent(work: Promise<unknown>): Promise<boolean> {
   return (await unlessMissing(work.then(() => true))) ?? false
 }
 
-/**
- * Turns an operating system's error about writing into StoreUnavailable. Other errors are returned as they
- * are.
- */
+/** Turns an operating system's error about writing into StoreUnavailable. Other errors are returned as they are. */
 export function toStoreUnavailable(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error

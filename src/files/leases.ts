@@ -49,8 +49,7 @@ export function createLeases({ people, sessions, config, specialGroups, tokens }
           ? await tokens.mintActing(kind, caller, lifetime)
           : tokens.mint(kind, caller, lifetime)
       const path = `${prefixInUse(config.basePath, request.originalUrl)}/core/bitstreams/${bitstream.uuid}/content`
-      // Lax: a link or download from another site sends it, but a page of another site can't read what it
-      // opens.
+      // Lax: a link or download from another site sends it, but a page of another site can't read what it opens.
       const attributes = `Path=${path}; Max-Age=${lifetime}; ${secure}HttpOnly; SameSite=Lax`
       setCookie(reply, cookie, `${lease}; ${attributes}`)
     },

@@ -6,9 +6,8 @@ import { onDemand } from '../lib/memo.ts'
 import type { Bitstream } from '../model/items.ts'
 
 /**
- * The headers that tell a browser how to treat a file (F2). Types that can run a script, and unknown ones,
- * are never shown in the service's origin but saved. A file that is shown can load nothing and can't be
- * framed.
+ * The headers that tell a browser how to treat a file (F2). Types that can run a script, and unknown ones, are never
+ * shown in the service's origin but saved. A file that is shown can load nothing and can't be framed.
  */
 
 const inlineTypes: ReadonlySet<string> = new Set([

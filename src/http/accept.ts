@@ -15,8 +15,7 @@ export function acceptedEncodings<Encoding extends string>(
   { headers }: Pick<FastifyRequest, 'headers'>,
   encodings: readonly Encoding[],
 ): readonly Encoding[] {
-  // Without the header any encoding may be sent, but a client that doesn't name an encoding seldom decodes
-  // one.
+  // Without the header any encoding may be sent, but a client that doesn't name an encoding seldom decodes one.
   if (headers['accept-encoding'] === undefined) return []
   const accepted = new Set(new Negotiator({ headers }).encodings([...encodings]))
   return encodings.filter(one => accepted.has(one))
