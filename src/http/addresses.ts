@@ -1,8 +1,6 @@
 import type { Config } from '../config/config.ts'
 
-/**
- * The addresses in links: each starts with the configured base URL, never with a request's Host header (P3).
- */
+/** The addresses in links: each starts with the configured base URL, never with a request's Host header (P3). */
 export interface Addresses {
   /** The address for people: the console, or the links of the API if there is no console. */
   readonly home: string

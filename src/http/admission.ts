@@ -45,8 +45,7 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
     const forPrograms = isForPrograms(request)
     const changes =
       !forPrograms && (request.method === 'POST' || (changing.has(request.method) && !request.is404))
-    // A message from an identity provider comes from the provider's origin and has no CSRF pair
-    // (docs/decisions/0010).
+    // A message from an identity provider comes from the provider's origin and has no CSRF pair (docs/decisions/0010).
     const isProviderMessage = changes && request.routeOptions.config?.isProviderMessage === true
     // A page's scripts are requested with its Origin, which isn't the base URL's if the page was opened under
     // another name.

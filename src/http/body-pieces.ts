@@ -5,9 +5,8 @@ import { Problem } from './problems.ts'
 import { free } from './send-pieces.ts'
 
 /**
- * Yields the pieces of a body as they arrive. Unlike Node's own iterator, it doesn't join waiting pieces, and
- * it leaves the connection open for the answer. A piece must not be read once the next one is requested: its
- * memory is freed.
+ * Yields the pieces of a body as they arrive. Unlike Node's own iterator, it doesn't join waiting pieces, and it leaves
+ * the connection open for the answer. A piece must not be read once the next one is requested: its memory is freed.
  * @param signal when aborted, ends the iteration by throwing its reason
  * @throws Problem 400 if the connection breaks
  */
@@ -71,8 +70,7 @@ export const brokenBody = () =>
 const slow = new WeakSet<Socket>()
 
 /**
- * True if a late body is allowed. Node reports each late request once; for these connections, the report is
- * ignored.
+ * True if a late body is allowed. Node reports each late request once; for these connections, the report is ignored.
  */
 export const mayBeSlow = (socket: Socket): boolean => slow.has(socket)
 

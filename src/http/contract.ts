@@ -10,8 +10,7 @@ import type { ProblemCode } from './problems.ts'
 
 /**
  * The promise of a route: its description in OpenAPI, and what the tests compare every answer with
- * (docs/decisions/0046). It leaves out what holds for many routes, such as CSRF: `openapi/rules.ts` adds
- * that.
+ * (docs/decisions/0046). It leaves out what holds for many routes, such as CSRF: `openapi/rules.ts` adds that.
  */
 export interface Contract {
   /** Given by families of routes that share a contract; the default is the contract's name. */
@@ -143,9 +142,7 @@ declare module 'fastify' {
     /** The access that the route states. A request that no route takes has none. */
     access?: Access
     contract?: ContractOf
-    /**
-     * Possible endings of a pattern that ends in `*`, such as `:key`, shortest first, each with its contract.
-     */
+    /** Possible endings of a pattern that ends in `*`, such as `:key`, shortest first, each with its contract. */
     contracts?: Readonly<Record<string, ContractOf>>
   }
 }

@@ -13,9 +13,7 @@ export function cookiesOf(request: FastifyRequest, name: string): string[] {
 export const cookieNames = (request: FastifyRequest): string[] =>
   (request.headers.cookie ?? '').split(';').map(part => part.split('=', 1)[0]?.trim() ?? '')
 
-/**
- * Sets a cookie and replaces one of this name that the response already sets; the framework would set both.
- */
+/** Sets a cookie and replaces one of this name that the response already sets; the framework would set both. */
 export function setCookie(reply: FastifyReply, name: string, rest: string): void {
   const cookie = `${name}=${rest}`
   const given = reply.getHeader('set-cookie')

@@ -4,10 +4,7 @@ import { Problem } from './problems.ts'
 export const isForm = (request: FastifyRequest): boolean =>
   /^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')
 
-/**
- * Reads the body of a request that must be a form. @throws Problem 415 for another type, 400 for a malformed
- * form
- */
+/** Reads the body of a request that must be a form. @throws Problem 415 for another type, 400 for a malformed form */
 export function readForm(request: FastifyRequest): ReadonlyMap<string, Buffer> {
   if (!isForm(request))
     throw new Problem('unsupported-media-type', 'The body must be application/x-www-form-urlencoded.')
@@ -15,9 +12,8 @@ export function readForm(request: FastifyRequest): ReadonlyMap<string, Buffer> {
 }
 
 /**
- * Parses `application/x-www-form-urlencoded` (https://url.spec.whatwg.org/#urlencoded-parsing) byte for byte:
- * values stay bytes, because a password need not be UTF-8, and decoding could make two different passwords
- * equal (L7).
+ * Parses `application/x-www-form-urlencoded` (https://url.spec.whatwg.org/#urlencoded-parsing) byte for byte: values
+ * stay bytes, because a password need not be UTF-8, and decoding could make two different passwords equal (L7).
  * @throws Problem 400 for bad percent-encoding, or a field that is given twice
  */
 export function parseForm(body: Uint8Array): ReadonlyMap<string, Buffer> {

@@ -1,9 +1,6 @@
 import { type Query, sentParameters, single, tokenParameter, wholeNumber } from './parameters.ts'
 
-/**
- * HAL (draft-kelly-json-hal) as DSpace's clients know it: pages with one key in `_embedded`, links with
- * `href`.
- */
+/** HAL (draft-kelly-json-hal) as DSpace's clients know it: pages with one key in `_embedded`, links with `href`. */
 export interface PageRequest {
   /** Counted from 0. */
   readonly number: number
@@ -21,9 +18,8 @@ const maxPageSize = 1_000
 export const firstPage: PageRequest = { number: 0, size: defaultSize, self: [], neighbours: [] }
 
 /**
- * Reads `page` and `size`. Other parameters are ignored: clients send `embed`, `projection` and `sort`
- * everywhere. DSpace's interface asks for 9999 when it wants everything; a size over the maximum counts as
- * the maximum.
+ * Reads `page` and `size`. Other parameters are ignored: clients send `embed`, `projection` and `sort` everywhere.
+ * DSpace's interface asks for 9999 when it wants everything; a size over the maximum counts as the maximum.
  * @throws Problem 400
  */
 export function readPage(query: Query, max: number = maxPageSize): PageRequest {
@@ -48,9 +44,7 @@ const sentBut = (others: readonly string[], query: Query): readonly string[] =>
     .filter(({ name }) => name !== tokenParameter && !others.includes(name))
     .map(({ text }) => inAddress(text))
 
-/**
- * Percent-encodes the characters that no address may contain (RFC 3986 §2) and keeps the rest as it was sent.
- */
+/** Percent-encodes the characters that no address may contain (RFC 3986 §2) and keeps the rest as it was sent. */
 const inAddress = (text: string) => text.replace(/[^\x21-\x7e]|["<>\\^`{|}]/g, encodeURIComponent)
 
 /** The offset and length of a page in its list. */

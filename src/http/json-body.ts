@@ -3,9 +3,7 @@ import { isObject, type Members } from '../lib/json.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
 import { Problem } from './problems.ts'
 
-/**
- * Readers of JSON bodies. An error quotes nothing of a body, because it may contain a password.
- */
+/** Readers of JSON bodies. An error quotes nothing of a body, because it may contain a password. */
 const json = 'application/json'
 /** DSpace's clients send patches as `application/json`, too. */
 export const patchTypes = ['application/json-patch+json', json] as const

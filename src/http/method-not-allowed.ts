@@ -55,8 +55,7 @@ export function methodNotAllowed({ method }: FastifyRequest, allowed: readonly s
 }
 
 /**
- * Matches paths as the router does: a parameter is one segment, `*` is the rest, and a trailing slash changes
- * nothing.
+ * Matches paths as the router does: a parameter is one segment, `*` is the rest, and a trailing slash changes nothing.
  */
 const patternOf = (url: string) =>
   new RegExp(

@@ -13,10 +13,7 @@ export interface Query {
 
 const none: Query = { values: new Map(), text: '', malformed: null }
 
-/**
- * Parses a query strictly where most parsers guess: bad percent-encoding is an error, not text (E2). Never
- * throws.
- */
+/** Parses a query strictly where most parsers guess: bad percent-encoding is an error, not text (E2). Never throws. */
 export function parseQuery(text: string): Query {
   if (text === '') return none
   const values = new Map<string, string[]>()
@@ -152,8 +149,7 @@ export const listed = (names: readonly string[]): readonly string[] =>
 export const commaList = (names: readonly string[]): string => listed(names).join(', ')
 
 /**
- * Suggests a name for a problem about an unknown one: a sentence for the detail, which may be empty, and the
- * members.
+ * Suggests a name for a problem about an unknown one: a sentence for the detail, which may be empty, and the members.
  */
 export function suggestion(name: string, legal: readonly string[]) {
   const near = nearest(name, legal)

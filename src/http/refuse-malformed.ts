@@ -18,8 +18,7 @@ export function refuseMalformed({ raw, query }: FastifyRequest): void {
 }
 
 /**
- * Counts a header in the raw list: of some headers, Node's parsed ones keep only the first. @param name in
- * lower case
+ * Counts a header in the raw list: of some headers, Node's parsed ones keep only the first. @param name in lower case
  */
 export function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
   let count = 0

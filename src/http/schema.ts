@@ -11,10 +11,7 @@ export { type Static, type TSchema, Type }
 export const closed = <P extends TProperties>(properties: P, options: object = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
-/**
- * A schema that has a name and a place of its own in the document, so that types generated from it have a
- * name.
- */
+/** A schema that has a name and a place of its own in the document, so that types generated from it have a name. */
 export const named = <P extends TProperties>(name: string, properties: P, description?: string): TObject<P> =>
   closed(properties, { $id: name, ...(description === undefined ? {} : { description }) })
 
