@@ -37,8 +37,7 @@ export async function sendPieces(
   const { raw } = reply
   const gone = signalOf(reply.request)
   try {
-    // The client may have disconnected while the first piece was read; nothing would clear a time limit set
-    // after that.
+    // The client may have disconnected while the first piece was read; nothing would clear a time limit set after that.
     gone.throwIfAborted()
     limitTime(raw, limits)
     raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders)

@@ -135,8 +135,7 @@ function bounded(config: Config): FastifyHttpOptions<Server> {
   const requestTimeout = patience - connectionsCheckingInterval
   return {
     bodyLimit,
-    // Time in ms after which an idle connection is ended. A request that arrives too slowly gets its 408
-    // before that.
+    // Time in ms after which an idle connection is ended. A request that arrives too slowly gets its 408 before that.
     connectionTimeout: Math.max(config.listingPatience, patience),
     requestTimeout,
     http: {

@@ -29,10 +29,9 @@ const sentences = {
 }
 
 /**
- * `GET /health/live`: the process answers. `GET /health/ready`: the store answers, has the files that it
- * opened, and the folder of files is there; otherwise 503 (D5), also while it starts and stops. While a worker is
- * being replaced, the answer says how many run. A bucket that can't be used is only said, since every node would be
- * taken out for it.
+ * `GET /health/live`: the process answers. `GET /health/ready`: the store answers, has the files that it opened, and
+ * the folder of files is there; otherwise 503 (D5), also while it starts and stops. While a worker is being replaced,
+ * the answer says how many run. A bucket that can't be used is only said, since every node would be taken out for it.
  */
 export function healthRoutes(app: FastifyInstance, { ping, requireFiles, loops, phase }: Parts): void {
   const routes = routesOf(app)

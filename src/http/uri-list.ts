@@ -4,8 +4,7 @@ import { readUuid } from '../lib/uuids.ts'
 import { Problem } from './problems.ts'
 
 /**
- * Bodies of type `text/uri-list` (RFC 2483 §5). The host doesn't matter: a client may know the service by
- * another name.
+ * Bodies of type `text/uri-list` (RFC 2483 §5). The host doesn't matter: a client may know the service by another name.
  */
 const uriList = 'text/uri-list'
 /** Maximum number of addresses in a list, all of which are one change. */

@@ -5,9 +5,7 @@ import { type Caller, isAdministrator, mayRead, viewerOf } from '../model/caller
 import { type Bitstream, type Bundle, type Item, withoutHidden } from '../model/items.ts'
 import type { BundlePlace, Repository } from '../storage/repository.ts'
 
-/**
- * An anonymous caller who may not read something gets 401, an eperson 403; what doesn't exist is 404 (F1).
- */
+/** An anonymous caller who may not read something gets 401, an eperson 403; what doesn't exist is 404 (F1). */
 
 /** @throws Problem 401 or 403 */
 function require(caller: Caller, may: boolean, what: string): void {

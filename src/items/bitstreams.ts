@@ -27,9 +27,8 @@ interface Parts {
 type Route = { Params: { uuid: string } }
 
 /**
- * `GET /api/core/bitstreams…`, `/bundles…` and `/bitstreamformats…`: descriptions of files, and what they
- * link to. Their content is in `src/files/download.ts`. A caller who may not read a file may not read its description
- * either.
+ * `GET /api/core/bitstreams…`, `/bundles…` and `/bitstreamformats…`: descriptions of files, and what they link to.
+ * Their content is in `src/files/download.ts`. A caller who may not read a file may not read its description either.
  */
 export function bitstreamRoutes(app: FastifyInstance, parts: Parts): void {
   const routes = routesOf(app)

@@ -4,10 +4,7 @@ import { itemLinks } from '../http/resources/schemas.ts'
 import type { Bitstream, Bundle, Item, Metadata } from '../model/items.ts'
 import { admits, type Readers, today } from '../model/readers.ts'
 
-/**
- * Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of
- * `/api/core`.
- */
+/** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
 
 /** The parts of an item that its body shows, in a list and by itself. */
 export type ShownItem = Pick<

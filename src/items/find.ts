@@ -25,9 +25,8 @@ interface Parts {
 }
 
 /**
- * `GET /api/pid/find?id=` and `GET /api/dso/find?uuid=`: the object with an identifier. DSpace's interface
- * requests it for its addresses `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and then shows the page
- * of the object.
+ * `GET /api/pid/find?id=` and `GET /api/dso/find?uuid=`: the object with an identifier. DSpace's interface requests it
+ * for its addresses `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and then shows the page of the object.
  */
 export function findRoutes(app: FastifyInstance, parts: Parts): void {
   const routes = routesOf(app)

@@ -22,10 +22,7 @@ export type Candidates = AsyncIterable<{
 /** Number of items in a batch, which is processed concurrently and committed in one transaction. */
 export const itemsAtOnce = 50
 
-/**
- * Maximum bytes and files in one transaction, so that a killed run has little to copy
- * again, and memory is bounded.
- */
+/** Maximum bytes and files in one transaction, so that a killed run has little to copy again, and memory is bounded. */
 const maxBytes = 64 * 1024 * 1024
 const maxFiles = 1_000
 

@@ -21,8 +21,7 @@ export interface IngestReport {
   /** Identifiers of the first thousand items that a dry run would add. */
   readonly additions: readonly string[]
   /**
-   * Number of items by the origin of their readers: kept from before, from the source, from
-   * `--read`, or the default.
+   * Number of items by the origin of their readers: kept from before, from the source, from `--read`, or the default.
    */
   readonly access: Readonly<Record<Access, number>>
   /** The rules of `--read`; null without it. */
@@ -203,8 +202,7 @@ class Ingest {
       const ready = await this.#prepare(part, known)
       await this.committing
       this.committing = this.#commit(ready, since)
-      // It is awaited before the next commit. If preparing fails first, its rejection
-      // must not count as unhandled.
+      // It is awaited before the next commit. If preparing fails first, its rejection must not count as unhandled.
       this.committing.catch(() => {})
     }
   }
@@ -276,9 +274,8 @@ type Known = ReadonlyMap<string, KnownItem>
 const keyOf = ({ bundle, name }: Pick<FoundFile, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
 
 /**
- * True if nothing has to be done: the source's description is unchanged, and if the source names
- * no readers, the item and its files already have those of `--read`. Without `--read`, they keep
- * the readers they have (D7).
+ * True if nothing has to be done: the source's description is unchanged, and if the source names no readers, the item
+ * and its files already have those of `--read`. Without `--read`, they keep the readers they have (D7).
  */
 async function isUnchanged(
   item: FoundItem,

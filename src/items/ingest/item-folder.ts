@@ -161,8 +161,7 @@ interface KeyedValue extends MetadataValue {
 }
 
 /**
- * Parses `dublin_core.xml` or `metadata_<schema>.xml`: `dcvalue` elements with `element`,
- * `qualifier` and `language`.
+ * Parses `dublin_core.xml` or `metadata_<schema>.xml`: `dcvalue` elements with `element`, `qualifier` and `language`.
  * @param fallback the schema if the file names none
  * @throws BadItem
  */

@@ -43,9 +43,7 @@ interface Described {
 
 const maxIdentifierBytes = 500
 
-/**
- * Maximum numbers per item, because all files and collections are in memory at once, and in one transaction.
- */
+/** Maximum numbers per item, because all files and collections are in memory at once, and in one transaction. */
 export const maxFiles = 10_000
 const maxCollections = 1_000
 
