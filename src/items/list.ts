@@ -13,10 +13,7 @@ interface Listed<Row> {
   readonly body: (row: Row) => object
 }
 
-/**
- * Maximum number of records on a page, because their metadata may be long. Clients that want more follow
- * `next`.
- */
+/** Maximum number of records on a page, because their metadata may be long. Clients that want more follow `next`. */
 const maxRecords = 100
 
 /** Lists a page of the records of an entity that the caller sees (Q11), in the order of the key. */

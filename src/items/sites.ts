@@ -69,10 +69,7 @@ export function describeSite({ addresses, config }: Pick<Parts, 'addresses' | 'c
   }
 }
 
-/**
- * Makes a name-based UUID (RFC 9562 §5.8) of the public address: the same on every node and after every
- * start.
- */
+/** Makes a name-based UUID (RFC 9562 §5.8) of the public address: the same on every node and after every start. */
 export function siteUuid(baseUrl: string): string {
   const hex = hash('sha256', `carrel/site/${baseUrl}`)
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16)

@@ -19,8 +19,7 @@ import { hintFor, visible } from './similar-name.ts'
  * @throws ImportError if it holds no item folder
  */
 async function openArchive(folder: string, options: SourceOptions): Promise<Candidates> {
-  // The names alone are held; a million take some 100 MB. They are sorted, so that each run
-  // reports in the same order.
+  // The names alone are held; a million take some 100 MB. They are sorted, so that each run reports in the same order.
   const names = (await readdir(folder)).filter(one => !one.startsWith('.') && one !== macFolder).sort()
   const similar = names.find(one => one.trim().toLowerCase() === manifestName)
   if (similar !== undefined)
@@ -141,9 +140,7 @@ function readersOf(text: string, { groups }: SourceOptions) {
   return parseReaders(lines, groups)
 }
 
-/**
- * Refuses files that no `contents` lists. A missing list is more likely a mistake than an item without files.
- */
+/** Refuses files that no `contents` lists. A missing list is more likely a mistake than an item without files. */
 function refuseUnlisted(names: ReadonlySet<string>): ListedFile[] {
   const file = [...names].find(name => !descriptionFile.test(name) && !name.startsWith('.'))
   if (file !== undefined) throw new BadItem(`it has ${file} but no contents file that lists it`)

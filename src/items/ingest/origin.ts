@@ -4,16 +4,13 @@ import { ImportError } from '../../import/import-error.ts'
 import type { KnownItem } from '../../model/items.ts'
 
 /**
- * The origin of an item's identifier, which decides when a source is the same (docs/decisions/0059). An
- * identifier from the source itself, or with a prefix from `--name`, denotes the existing item that has it.
- * An identifier made of folder names is a guess: it denotes only an item from the very same folder, or one
- * with the same description.
+ * The origin of an item's identifier, which decides when a source is the same (docs/decisions/0059). An identifier from
+ * the source itself, or with a prefix from `--name`, denotes the existing item that has it. An identifier made of
+ * folder names is a guess: it denotes only an item from the very same folder, or one with the same description.
  */
 export interface Origin {
   readonly identifier: 'given' | 'made'
-  /**
-   * The `folderMark` of the item's folder; null if the folder can't be the same again, such as in an archive.
-   */
+  /** The `folderMark` of the item's folder; null if the folder can't be the same again, such as in an archive. */
   readonly folder: string | null
 }
 

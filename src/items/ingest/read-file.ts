@@ -50,9 +50,7 @@ async function locate(folder: string, path: string): Promise<Located> {
   }
 }
 
-/**
- * Turns an operating system's error about reading a file into a BadItem. Other errors are returned unchanged.
- */
+/** Turns an operating system's error about reading a file into a BadItem. Other errors are returned unchanged. */
 export function toBadItem(error: unknown, path: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error

@@ -10,10 +10,9 @@ import {
 import { BadItem } from './item.ts'
 
 /**
- * Names of the groups that rules may refer to. A rule is a line of text that says who may read an item or a
- * file, in one of `readRuleForms`, optionally followed by a space or tab and
- * `from:YYYY-MM-DD` or `until:YYYY-MM-DD`. Anything else makes the item bad, so that it can't become readable
- * by people it wasn't meant for.
+ * Names of the groups that rules may refer to. A rule is a line of text that says who may read an item or a file, in
+ * one of `readRuleForms`, optionally followed by a space or tab and `from:YYYY-MM-DD` or `until:YYYY-MM-DD`. Anything
+ * else makes the item bad, so that it can't become readable by people it wasn't meant for.
  */
 export type KnownGroups = ReadonlySet<string>
 

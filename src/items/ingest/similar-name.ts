@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path'
 import { unlessMissing } from '../../lib/system-errors.ts'
 
 /**
- * Maximum number of names compared for a missing file, because a source may have large
- * folders and many missing files.
+ * Maximum number of names compared for a missing file, because a source may have large folders and many missing files.
  */
 const maxNames = 1_000
 

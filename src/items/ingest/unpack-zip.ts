@@ -5,10 +5,7 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl'
 import { BrokenArchive, maxEntries, type Packed } from './packed.ts'
 import { visible } from './similar-name.ts'
 
-/**
- * Reads a zip archive, one entry at a time, from the list at its end. Only this file
- * uses the library for zip.
- */
+/** Reads a zip archive, one entry at a time, from the list at its end. Only this file uses the library for zip. */
 export async function* readZip(path: string, signal: AbortSignal): AsyncIterable<Packed> {
   const zip = await orBroken(
     promisify<string, yauzl.Options, ZipFile>(yauzl.open)(path, {
@@ -75,10 +72,9 @@ function packedOf(zip: ZipFile, entry: Entry): Packed {
 const unicodePath = 0x7075
 
 /**
- * Returns the name of an entry; null if it is not certain. Names are in UTF-8 if bit 11 says so, otherwise
- * in IBM's code page 437 (APPNOTE 4.4.4, appendix D). But most programs that use another encoding don't
- * declare it, and macOS writes UTF-8 without the bit. So a name counts only if it is valid UTF-8, or an
- * extra field has it in UTF-8.
+ * Returns the name of an entry; null if it is not certain. Names are in UTF-8 if bit 11 says so, otherwise in IBM's
+ * code page 437 (APPNOTE 4.4.4, appendix D). But most programs that use another encoding don't declare it, and macOS
+ * writes UTF-8 without the bit. So a name counts only if it is valid UTF-8, or an extra field has it in UTF-8.
  */
 function nameOf({ fileNameRaw: raw, extraFields }: Entry): string | null {
   if (isUtf8(raw)) return raw.toString()
@@ -115,10 +111,7 @@ async function* contentOf(zip: ZipFile, entry: Entry): AsyncIterable<Buffer> {
   if (sum !== entry.crc32) throw new BrokenArchive('its content is not what its checksum (CRC-32) says')
 }
 
-/**
- * Returns the kind of an entry. If a Unix made the archive, the upper half of the
- * attributes is the mode (stat(2)).
- */
+/** Returns the kind of an entry. If a Unix made the archive, the upper half of the attributes is the mode (stat(2)). */
 function kindOf({ externalFileAttributes }: Entry, name: string): Packed['kind'] {
   const type = (externalFileAttributes >>> 16) & 0o170000
   if (type !== 0 && type !== 0o100000 && type !== 0o040000) return 'other'

@@ -34,8 +34,7 @@ const roomStep = 64 * 1024 * 1024
 
 /**
  * Unpacks an archive into a folder.
- * @throws ImportError naming the faulty entry, before anything is written if the
- * archive's list shows the fault
+ * @throws ImportError naming the faulty entry, before anything is written if the archive's list shows the fault
  */
 export async function unpack(path: string, to: string, bounds: Bounds): Promise<void> {
   const { size: packedSize, kind } = await kindOf(path)
@@ -161,10 +160,7 @@ async function write(
   }
 }
 
-/**
- * Turns errors of a broken archive and of the disk into messages for the client. All
- * other errors stay unchanged.
- */
+/** Turns errors of a broken archive and of the disk into messages for the client. All other errors stay unchanged. */
 function asImportError(error: unknown): unknown {
   if (error instanceof ImportError || !(error instanceof Error) || error.name === 'AbortError') return error
   const reason = systemReason(error)

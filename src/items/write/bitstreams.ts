@@ -91,8 +91,7 @@ function decoded(text: string): string {
 }
 
 /**
- * Reads an operation by which DSpace's interface deletes many files:
- * `{"op": "remove", "path": "/bitstreams/<uuid>"}`.
+ * Reads an operation by which DSpace's interface deletes many files: `{"op": "remove", "path": "/bitstreams/<uuid>"}`.
  */
 function readRemoval({ index, op, path }: Operation): string {
   const uuid = path.length === 2 && path[0] === 'bitstreams' ? readUuid(path[1] ?? '') : undefined

@@ -111,9 +111,7 @@ function refuseMetadata(metadata: unknown): void {
   throw new Problem('change-refused', 'A bundle has a name, and no other metadata.')
 }
 
-/**
- * Reads how DSpace's interface moves a file: from `/_links/bitstreams/3/href` to `/_links/bitstreams/0/href`.
- */
+/** Reads how DSpace's interface moves a file: from `/_links/bitstreams/3/href` to `/_links/bitstreams/0/href`. */
 function readMove({ index, op, from, path }: Operation): readonly [from: number, to: number] {
   const place = (tokens: readonly string[] | null) => {
     const [links, bitstreams, at = '', href] = tokens ?? []

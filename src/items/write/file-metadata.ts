@@ -4,10 +4,7 @@ import { isObject } from '../../lib/json.ts'
 import type { Bitstream, Metadata } from '../../model/items.ts'
 import { lineFault, textFault } from './texts.ts'
 
-/**
- * A file has a name and a description. DSpace's clients know them as the metadata `dc.title` and
- * `dc.description`.
- */
+/** A file has a name and a description. DSpace's clients know them as the metadata `dc.title` and `dc.description`. */
 type Described = Pick<Bitstream, 'name' | 'description'>
 
 export const metadataOf = ({ name, description }: Described): Metadata => ({
@@ -50,8 +47,7 @@ export function nameFaultOf(name: string): string | undefined {
 }
 
 /**
- * Puts the names that files get into operations, because a name with control characters would be refused as
- * metadata.
+ * Puts the names that files get into operations, because a name with control characters would be refused as metadata.
  */
 export function withSafeNames(given: readonly Operation[]): {
   readonly operations: readonly Operation[]
