@@ -21,10 +21,7 @@ export const epersonFields: Fields = new Map([
   ['dspace.accessibility.settings', textUpTo(4_000)],
 ])
 
-/**
- * Maximum length of an email address in characters: the most that mail takes (RFC 5321 §4.5.3.1), with some
- * room.
- */
+/** Maximum length of an email address in characters: the most that mail takes (RFC 5321 §4.5.3.1), with some room. */
 const maxEmail = 320
 
 type DescribedPerson = Omit<NewPerson, 'passwordHash'>

@@ -26,9 +26,7 @@ interface Parts {
   readonly config: SpecialGroupConfig
 }
 
-/**
- * `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anyone's for an administrator.
- */
+/** `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anyone's for an administrator. */
 export function epersonRoutes(
   app: FastifyInstance,
   { addresses, people, asksAgreement, config }: Parts,

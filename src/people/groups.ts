@@ -40,8 +40,7 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
   const all = `${addresses.api}${path}`
 
   /**
-   * @param withOpen true to add the open groups, which are no groups of the store, for a client that looks
-   * for readers
+   * @param withOpen true to add the open groups, which are no groups of the store, for a client that looks for readers
    */
   async function page(
     request: FastifyRequest,

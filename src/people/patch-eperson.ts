@@ -250,8 +250,7 @@ async function change(
 
 /**
  * Reads the changes that a JSON Patch makes to an eperson.
- * @param mayAll true for an administrator; otherwise only parts that epersons may change of themselves are
- * accepted
+ * @param mayAll true for an administrator; otherwise only parts that epersons may change of themselves are accepted
  * @throws Problem 403 or 422
  */
 function epersonChange(operations: readonly Operation[], mayAll: boolean): EpersonChange {

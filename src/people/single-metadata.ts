@@ -14,10 +14,7 @@ export type Fields = ReadonlyMap<string, (text: string) => string | undefined>
 /** Members of a value that say nothing about an eperson or a group. */
 const ignored = new Set(['language', 'authority', 'confidence', 'place', 'uuid'])
 
-/**
- * Makes a check for texts of at most `max` characters, without control characters other than tabs and line
- * breaks.
- */
+/** Makes a check for texts of at most `max` characters, without control characters other than tabs and line breaks. */
 export const textUpTo =
   (max: number) =>
   (text: string): string | undefined => {

@@ -2,10 +2,7 @@ import { stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
 import { type ItemOutcome, maxBitstreams, maxBundles } from '../../model/item-changes.ts'
 
-/**
- * Maximum number of attempts at a change that others come before, and maximum pause between two of them in
- * ms.
- */
+/** Maximum number of attempts at a change that others come before, and maximum pause between two of them in ms. */
 const maxAttempts = 50
 const maxPause = 40
 

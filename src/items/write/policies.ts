@@ -124,10 +124,7 @@ function policiesIn({ people, addresses, asksAgreement, config, repository }: Pa
 
 type Policies = ReturnType<typeof policiesIn>
 
-/**
- * `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For
- * administrators.
- */
+/** `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For administrators. */
 export function policyRoutes(app: FastifyInstance, parts: Parts): void {
   takeUriLists(app)
   const routes = routesOf(app)

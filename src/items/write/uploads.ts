@@ -144,10 +144,7 @@ function withReplaced(body: ReturnType<typeof bitstreamBody>, { name }: Bitstrea
   return { ...body, metadata: { ...body.metadata, 'dspace.bitstream.isReplacementOf': [replaced] } }
 }
 
-/**
- * @throws Problem 412 if the client has seen another content, whose entity tag is its SHA-256 as in a
- * download
- */
+/** @throws Problem 412 if the client has seen another content, whose entity tag is its SHA-256 as in a download */
 function refuseOther({ headers }: FastifyRequest, { sha256 }: Bitstream): void {
   if (precondition({ 'if-match': headers['if-match'] }, `"${sha256}"`) === 412) refuseOutcome('stale', 'file')
 }
