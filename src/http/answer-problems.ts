@@ -201,7 +201,7 @@ function translate(error: unknown): Problem {
       cause: error,
     })
   if (error instanceof PlanRefused)
-    return new Problem('bad-parameter', error.message, { members: { parameter: 'query' } })
+    return new Problem('bad-parameter', error.message, { members: { parameter: 'query', ...error.members } })
   const status = error instanceof Error ? (error as Partial<FastifyError>).statusCode : undefined
   if (status === 413)
     return new Problem('body-too-large', 'The body is larger than the maximum for this address.')

@@ -43,7 +43,15 @@ export class Lagging extends Overloaded {}
  * An engine can't run a query although the query is correct. The message tells the client what the engine
  * lacks, and what would work instead.
  */
-export class PlanRefused extends Error {}
+export class PlanRefused extends Error {
+  /** More members of the problem, as of a `QueryError`. */
+  readonly members: Readonly<Record<string, unknown>>
+
+  constructor(message: string, members: Readonly<Record<string, unknown>> = {}) {
+    super(message)
+    this.members = members
+  }
+}
 
 /** A query needs more memory than a single query may use. */
 export class TooMuch extends PlanRefused {}

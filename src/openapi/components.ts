@@ -110,6 +110,9 @@ export const ProblemBody = named(
     operation: Type.Optional(Type.Integer({ minimum: 0, description: 'Of a patch, from 0.' })),
     member: Type.Optional(Type.String({ description: 'RFC 6901: the place in the body.' })),
     marker: Type.Optional(Type.String({ description: 'The line of the query, and a mark below the place.' })),
+    mistake: Type.Optional(
+      Type.String({ description: 'The kind of mistake in a query, such as a list in place of an element.' }),
+    ),
     found: Type.Optional(text),
     expected: Type.Optional(Type.Array(text)),
     form: Type.Optional(Type.String({ description: 'How it is written.' })),

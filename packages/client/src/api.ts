@@ -1128,6 +1128,7 @@ export interface Schemas {
     readonly operation?: number
     readonly member?: string
     readonly marker?: string
+    readonly mistake?: string
     readonly found?: string
     readonly expected?: readonly (string)[]
     readonly form?: string

@@ -108,12 +108,10 @@ function otherField(node: Node, scope: Scope): Found {
   } catch (error) {
     const name = node.kind === 'array' ? node.items[1] : undefined
     if (!(error instanceof QueryError) || operatorOf(node) !== 'field' || name?.kind !== 'text') throw error
-    throw new QueryError(
-      `${error.message} A text needs quotes: ${quote(name.text)}.`,
-      error.at,
-      error.members,
-      'quotes',
-    )
+    throw wrong(error, `${error.message} A text needs quotes: ${quote(name.text)}.`, {
+      ...error.members,
+      mistake: 'quotes',
+    })
   }
 }
 
@@ -180,6 +178,7 @@ function expressionIn(node: Extract<Node, { kind: 'text' }>, scope: Scope): stri
     throw wrong(
       node,
       `The expression ${quote(text)} can't be used: ${reason}. Expressions have RE2's syntax.`,
+      { mistake: 'expression' },
     )
   return text
 }

@@ -184,7 +184,7 @@ function memberOf(field: Field, text: string, node: Node): Found {
     throw wrong(
       node,
       `${quote(field.name)} is a list, which has no members: write ${field.name}[*]${rest} for any of its elements, or ${field.name}[0]${rest} for the first.`,
-      { nearest: `${field.name}[*]${rest}` },
+      { mistake: 'list', found: field.name, nearest: `${field.name}[*]${rest}` },
     )
   return member(field, path)
 }

@@ -1,5 +1,5 @@
 import { quote } from '../../http/parameters.ts'
-import { type Node, type Place, QueryError } from '../language/node.ts'
+import { type Node, type Place, QueryError, type QueryMembers } from '../language/node.ts'
 
 export type ArrayNode = Extract<Node, { kind: 'array' }>
 
@@ -7,7 +7,7 @@ export type ArrayNode = Extract<Node, { kind: 'array' }>
 export const wrong = (
   { at }: { readonly at: Place },
   message: string,
-  members: Readonly<Record<string, unknown>> = {},
+  members: QueryMembers = {},
 ): QueryError => new QueryError(message, at, members)
 
 /** Chooses advice in the language of the query: places in PQL are lines and columns. */

@@ -31,7 +31,10 @@ export const tooMuch = {
   number: `A number has more than ${bounds.number.toLocaleString('en')} characters.`,
 } as const
 
-/** Mistakes that the console explains in its own words, besides an unexpected word. */
+/**
+ * Kinds of mistakes in the member `mistake` of a problem, which the console explains in its own words. Without
+ * one, the other members say all there is.
+ */
 export type Mistake =
   | 'quotes'
   | 'letters'
@@ -44,28 +47,24 @@ export type Mistake =
   | 'brace'
   | 'case'
   | 'columns'
+  | 'expression'
+  | 'list'
 
 /** A client's mistake in a query, which can't be read or checked; answered as a problem 400. */
 export class QueryError extends Error {
   readonly at: Place
-  /** undefined: the members say all there is */
-  readonly mistake: Mistake | undefined
-  /** More members of the problem, such as `legal` and `nearest`. */
-  readonly members: Readonly<Record<string, unknown>>
+  readonly members: QueryMembers
 
   /** @param message a sentence that says what is wrong there, and what would be right */
-  constructor(
-    message: string,
-    at: Place,
-    members: Readonly<Record<string, unknown>> = {},
-    mistake: Mistake | undefined = undefined,
-  ) {
+  constructor(message: string, at: Place, members: QueryMembers = {}) {
     super(message)
     this.at = at
-    this.mistake = mistake
     this.members = members
   }
 }
+
+/** More members of the problem, such as `legal` and `nearest`. */
+export type QueryMembers = Readonly<Record<string, unknown>> & { readonly mistake?: Mistake }
 
 /** Writes a query as JSON, with numbers as they were written. `readAst` reads the same query from it. */
 export function printAst(node: Node): string {

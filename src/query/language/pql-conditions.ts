@@ -85,7 +85,9 @@ function readTarget(scanner: PqlScanner, { columns }: Around): Node {
   if (!columns && (startsValue(scanner) || !startsFunction(scanner))) return readItem(scanner)
   if (!startsFunction(scanner)) return readField(scanner)
   if (!columns)
-    throw inPql(scanner.pql, at, 'a condition can only compare functions behind "having".', {}, 'function')
+    throw inPql(scanner.pql, at, 'a condition can only compare functions behind "having".', {
+      mistake: 'function',
+    })
   return readColumn(scanner, columns)
 }
 

@@ -1,5 +1,5 @@
 import { nearest } from '../../lib/nearest.ts'
-import { type Mistake, type Place, QueryError } from './node.ts'
+import { type Place, QueryError, type QueryMembers } from './node.ts'
 
 /** The token at a place in PQL. */
 export interface Found {
@@ -62,26 +62,21 @@ export function unexpected(
   const what = found.kind === 'broken' ? found.text : nameOf(found)
   const right = expected.length === 0 || found.kind === 'broken' ? '' : `, expected ${listOf(expected)}`
   const help = hint ? hints[hint] : meant === undefined ? '' : `Did you mean "${meant}"?`
-  const members = {
+  const isUnclosed = found.text === broken.unclosed
+  const mistake = found.kind !== 'broken' ? hint : isUnclosed ? 'unclosed' : 'escape'
+  const members: QueryMembers = {
     found: found.kind === 'broken' ? found.text : shortened(found.text),
     expected,
     ...(meant !== undefined && { nearest: meant }),
+    ...(mistake !== undefined && { mistake }),
   }
-  const isUnclosed = found.text === broken.unclosed
-  const mistake = found.kind !== 'broken' ? hint : isUnclosed ? 'unclosed' : 'escape'
-  return inPql(pql, at, `found ${what}${right}.${help === '' ? '' : ` ${help}`}`, members, mistake)
+  return inPql(pql, at, `found ${what}${right}.${help === '' ? '' : ` ${help}`}`, members)
 }
 
 /** Makes an error for a place in PQL. */
-export function inPql(
-  pql: string,
-  at: Place,
-  what: string,
-  members: Readonly<Record<string, unknown>> = {},
-  mistake: Mistake | undefined = undefined,
-): QueryError {
+export function inPql(pql: string, at: Place, what: string, members: QueryMembers = {}): QueryError {
   const where = 'line' in at ? `Line ${at.line}, column ${at.column}: ` : ''
-  return new QueryError(`${where}${what}`, at, { ...members, marker: markerOf(pql, at) }, mistake)
+  return new QueryError(`${where}${what}`, at, { ...members, marker: markerOf(pql, at) })
 }
 
 /**

@@ -29,8 +29,7 @@ export function readField(scanner: PqlScanner): Node {
       scanner.pql,
       scanner.token.at,
       `${written} is no index; an index is a whole number, such as [0], or [*] for any element.`,
-      { found: written },
-      'index',
+      { found: written, mistake: 'index' },
     )
   }
   const isQuotedAlone = token.kind === 'text' && end === token.end

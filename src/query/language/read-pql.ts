@@ -108,13 +108,9 @@ function readClauses(scanner: PqlScanner, projection: Projection | null) {
     const isGrouping = word === 'group' || word === 'having' || word === 'with'
     if (isGrouping && !projection) {
       const example = 'artworks[artist, count()] { group by artist }'
-      throw inPql(
-        scanner.pql,
-        at,
-        `"${name}" needs columns after the entity, as in ${example}.`,
-        {},
-        'columns',
-      )
+      throw inPql(scanner.pql, at, `"${name}" needs columns after the entity, as in ${example}.`, {
+        mistake: 'columns',
+      })
     }
     const columns = projection?.columns ?? new Columns([])
     const node = scanner.call(name.replace(' ', '_'), at, read(scanner, columns))

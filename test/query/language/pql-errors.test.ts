@@ -33,11 +33,11 @@ test('Q23 an error says what was found where, and what was expected', () => {
 
 test('Q23 an operator for either case that PQL lacks is explained by what it has', () => {
   for (const pql of ['a ~* "x"', 'a !~* "x"']) {
-    const { message, mistake } = errorOf(`nodes { ${pql} }`)
+    const { message, members } = errorOf(`nodes { ${pql} }`)
     assert.match(message, /found "\*", expected <text>\. .* begins with \(\?i\): ~ "\(\?i\)expression"\./)
-    assert.equal(mistake, 'case')
+    assert.equal(members.mistake, 'case')
   }
-  assert.equal(errorOf('nodes { a = * }').mistake, undefined)
+  assert.equal(errorOf('nodes { a = * }').members.mistake, undefined)
   assert.equal(errorOf('nodes { a ilike "x" }').members.nearest, '~')
 })
 
@@ -140,7 +140,7 @@ test('Q23 a condition alone is read with places of its own, and ends where its t
   ] as const) {
     const error = errorOf(text, readPqlCondition)
     assert.deepEqual(
-      [error.at, error.mistake, error.members.found],
+      [error.at, error.members.mistake, error.members.found],
       [{ line: 1, column }, mistake, found],
       text,
     )

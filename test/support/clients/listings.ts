@@ -44,6 +44,8 @@ export interface ListProblem {
   readonly position?: number
   readonly pointer?: string
   readonly legal?: unknown
+  readonly mistake?: string
+  readonly found?: string
   readonly nearest?: string
 }
 

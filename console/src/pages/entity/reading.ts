@@ -12,7 +12,7 @@ export interface Refusal {
   /** Line and column, counted from 1; columns are code points. */
   readonly line?: number
   readonly column?: number
-  readonly mistake?: Mistake | 'field' | 'entity' | 'type' | 'expression' | 'list' | undefined
+  readonly mistake?: Mistake | 'field' | 'entity' | 'type' | undefined
   readonly found?: string | undefined
   readonly expected?: readonly string[] | undefined
   readonly legal?: readonly string[] | undefined
@@ -24,6 +24,7 @@ const texts = (value: unknown) =>
   Array.isArray(value) ? value.filter(one => typeof one === 'string') : undefined
 
 const detailsOf = (members: Readonly<Record<string, unknown>>) => ({
+  mistake: text(members.mistake) as Mistake | undefined,
   found: text(members.found),
   expected: texts(members.expected),
   legal: texts(members.legal),
@@ -42,8 +43,8 @@ export function misread(entity: Entity, condition: string): Refusal | undefined 
     return node && wrongIn(node, fieldsOf(entity), known.peek() ?? [])
   } catch (error) {
     if (!(error instanceof QueryError) || !('line' in error.at)) throw error
-    const { message, at, mistake, members } = error
-    return { message: withoutPlace(message), ...at, mistake, ...detailsOf(members) }
+    const { message, at, members } = error
+    return { message: withoutPlace(message), ...at, ...detailsOf(members) }
   }
 }
 
@@ -58,8 +59,8 @@ export function readQuery(text: string, entities: readonly Entity[]): { readonly
     return wrongInQuery(node, entities) ?? { node }
   } catch (error) {
     if (!(error instanceof QueryError)) throw error
-    const { message, at, mistake, members } = error
-    const said = { message: withoutPlace(message), mistake, ...detailsOf(members) }
+    const { message, at, members } = error
+    const said = { message: withoutPlace(message), ...detailsOf(members) }
     if ('line' in at) return { ...said, ...at }
     return typeof members.position === 'number' ? { ...said, ...placeOf(text, members.position) } : said
   }
@@ -207,19 +208,9 @@ const isPlain = (name: string) => /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name)
 export function refusalOf({ detail, members }: CarrelProblem, prefix: string): Refusal {
   const { line, column } = members
   const message = withoutPlace(detail ?? '')
-  const said = { message, ...detailsOf(members), ...onlyInWords(message) }
+  const said = { message, ...detailsOf(members) }
   if (typeof line !== 'number' || typeof column !== 'number') return said
   return { ...said, line, column: Math.max(1, column - (line === 1 ? [...prefix].length : 0)) }
-}
-
-/** Recognizes mistakes that the service tells in a sentence alone. */
-function onlyInWords(message: string): Pick<Refusal, 'mistake' | 'found' | 'nearest'> {
-  if (message.startsWith('The expression "')) return { mistake: 'expression' }
-  const [, list, path] =
-    /(?:because )?"?([^\s"]+)"? is a list(?:\.|, which has no members:) [Ww]rite (\S+\[\*\]\S*) for/.exec(
-      message,
-    ) ?? []
-  return list === undefined ? {} : { mistake: 'list', found: list, nearest: path }
 }
 
 const withoutPlace = (message: string) =>
