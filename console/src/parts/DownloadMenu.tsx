@@ -2,10 +2,9 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../api.ts'
 import { formatBytes, t } from '../i18n/i18n.ts'
-import { ChevronDown, Download } from '../icons.ts'
+import { Download } from '../icons.ts'
 import { Button } from './controls.tsx'
 import { Dialog } from './Dialog.tsx'
-import { Icon } from './Icon.tsx'
 import { Menu, MenuEntries } from './Menu.tsx'
 import { collect, save } from './save.ts'
 import { ProblemNotice } from './states.tsx'
@@ -78,15 +77,7 @@ export function DownloadMenu({ name, choices }: Parts): JSX.Element {
   const { running, start } = useDownload(name)
   return (
     <>
-      <Menu
-        button={
-          <>
-            <Icon of={Download} />
-            {t('download')}
-            <Icon of={ChevronDown} size={15} />
-          </>
-        }
-      >
+      <Menu icon={Download} arrow={15} button={t('download')}>
         {close => (
           <>
             <p class="menu-title">{t('download.all')}</p>

@@ -1,12 +1,18 @@
 import type { IconNode } from 'lucide'
 import type { ComponentChildren, JSX } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { ChevronDown } from '../icons.ts'
 import { Button } from './controls.tsx'
+import { Icon } from './Icon.tsx'
 import './dialog.css'
 
 interface Parts {
   /** The content of the button. */
   readonly button: ComponentChildren
+  /** An icon before it. */
+  readonly icon?: IconNode
+  /** The size of an arrow behind it. */
+  readonly arrow?: number
   /** The name of the button, needed if its content is a picture. */
   readonly label?: string
   readonly buttonClass?: string
@@ -20,7 +26,8 @@ interface Parts {
  * A button that opens a small panel. Arrow keys move between its controls; Escape and a click elsewhere close
  * it.
  */
-export function Menu({ button, label, buttonClass = 'button', side, children }: Parts): JSX.Element {
+export function Menu(parts: Parts): JSX.Element {
+  const { button, icon, arrow, label, buttonClass = 'button', side, children } = parts
   const [open, setOpen] = useState(false)
   const id = useId()
   const whole = useRef<HTMLDivElement>(null)
@@ -74,7 +81,9 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
         {...(label ? { 'aria-label': label, title: label } : {})}
         onClick={() => setOpen(!open)}
       >
+        {icon && <Icon of={icon} />}
         {button}
+        {arrow && <Icon of={ChevronDown} size={arrow} />}
       </button>
       {open && (
         <div id={id} class="menu-list">

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { t } from '../i18n/i18n.ts'
-import { ChevronDown, CircleUser, KeyRound, LogOut, MonitorSmartphone, Settings } from '../icons.ts'
+import { CircleUser, KeyRound, LogOut, MonitorSmartphone, Settings } from '../icons.ts'
 import { Button } from '../parts/controls.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { Menu } from '../parts/Menu.tsx'
@@ -30,13 +30,9 @@ export function AccountMenu(): JSX.Element | null {
       side="left up"
       label={t('account', { name: person.name })}
       buttonClass="button quiet"
-      button={
-        <>
-          <Icon of={CircleUser} />
-          <span>{person.name}</span>
-          <Icon of={ChevronDown} size={15} />
-        </>
-      }
+      icon={CircleUser}
+      arrow={15}
+      button={<span>{person.name}</span>}
     >
       {close => (
         // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: it hears of the links inside

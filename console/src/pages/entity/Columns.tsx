@@ -4,7 +4,6 @@ import { type Entity, type EntityField, labelOf } from '../../entities.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { Columns3 } from '../../icons.ts'
 import { Button } from '../../parts/controls.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
 import { SearchBox } from '../../parts/SearchBox.tsx'
 import { showColumns, usual } from './view.ts'
@@ -36,9 +35,9 @@ export function Columns({ entity, shown }: Parts): JSX.Element {
   return (
     <Menu
       side="left"
+      icon={Columns3}
       button={
         <>
-          <Icon of={Columns3} />
           {t('columns')}
           <span class="soft number small">
             {shown.length < entity.fields.length &&

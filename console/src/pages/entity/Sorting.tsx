@@ -5,7 +5,6 @@ import { formatNumber, t } from '../../i18n/i18n.ts'
 import { ArrowDown, ArrowDownNarrowWide, ArrowUp, ChevronDown, ChevronUp, Plus, X } from '../../icons.ts'
 import { Button, IconButton, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
 import type { Order } from '../../parts/Table.tsx'
 import { showOrder } from './view.ts'
@@ -19,9 +18,9 @@ interface SortingParts {
 export const Sorting = ({ entity, order }: SortingParts): JSX.Element => (
   <Menu
     side="left"
+    icon={ArrowDownNarrowWide}
     button={
       <>
-        <Icon of={ArrowDownNarrowWide} />
         {t('sort')}
         {order.length > 0 && <span class="soft number small">{formatNumber(order.length)}</span>}
       </>

@@ -2,11 +2,10 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
-import { Archive, ArchiveRestore, ChevronDown, Eye, EyeOff, Trash2 } from '../../icons.ts'
+import { Archive, ArchiveRestore, Eye, EyeOff, Trash2 } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { LinkButton } from '../../parts/controls.tsx'
 import { Facts } from '../../parts/Facts.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { type At, LoadingPage, Page, Section } from '../../parts/Page.tsx'
@@ -72,14 +71,7 @@ function Actions({ item, onChange }: { readonly item: Item; readonly onChange: (
   return (
     <>
       <LinkButton icon={Eye} label={a('item.show')} to={`items/${uuid}`} />
-      <Menu
-        button={
-          <>
-            {a('actions')}
-            <Icon of={ChevronDown} size={15} />
-          </>
-        }
-      >
+      <Menu arrow={15} button={a('actions')}>
         {close => (
           <MenuEntries
             close={close}

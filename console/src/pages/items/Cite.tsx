@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
 import { t } from '../../i18n/i18n.ts'
 import { Quote } from '../../icons.ts'
-import { Icon } from '../../parts/Icon.tsx'
 import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
@@ -28,14 +27,7 @@ export function Cite({ item }: { readonly item: Item }): JSX.Element {
       () => toast(t('cite.not-copied'), 'bad'),
     )
   return (
-    <Menu
-      button={
-        <>
-          <Icon of={Quote} />
-          {t('cite')}
-        </>
-      }
-    >
+    <Menu icon={Quote} button={t('cite')}>
       {close => (
         <div class="cite">
           <p>

@@ -2,12 +2,11 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { actAs, client } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
-import { Ban, ChevronDown, CircleCheck, KeyRound, LogOut, Trash2, UserRoundCog } from '../../icons.ts'
+import { Ban, CircleCheck, KeyRound, LogOut, Trash2, UserRoundCog } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Button, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { FormDialog } from '../../parts/forms.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -45,14 +44,7 @@ export function PersonActions({ person, onChange }: PersonActionsParts): JSX.Ele
   return (
     <>
       {mayAct && <Button icon={UserRoundCog} label={a('act.do')} onClick={() => setOpen('act')} />}
-      <Menu
-        button={
-          <>
-            {a('actions')}
-            <Icon of={ChevronDown} size={15} />
-          </>
-        }
-      >
+      <Menu arrow={15} button={a('actions')}>
         {closeMenu => (
           <MenuEntries
             close={closeMenu}

@@ -5,7 +5,6 @@ import { Bookmark, Clock, X } from '../../icons.ts'
 import { Button, IconButton, Input } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { FormDialog } from '../../parts/forms.tsx'
-import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { cut } from '../../parts/Value.tsx'
@@ -30,15 +29,7 @@ export function KeptQuestions({ text, onChoose }: Parts): JSX.Element {
         aria-disabled={text.trim() === ''}
         onClick={() => text.trim() !== '' && setNaming(true)}
       />
-      <Menu
-        side="left"
-        button={
-          <>
-            <Icon of={Clock} />
-            {t('questions.kept')}
-          </>
-        }
-      >
+      <Menu side="left" icon={Clock} button={t('questions.kept')}>
         {close => (
           <div class="kept-questions">
             {named.length > 0 && <p class="menu-title">{t('questions.named')}</p>}

@@ -3,11 +3,10 @@ import { useState } from 'preact/hooks'
 import { type DataRecord, type Entity, entityPath, keyIn, keyOf, recordPath } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
-import { ChevronDown, Copy, CopyPlus, Pencil, Trash2 } from '../../icons.ts'
+import { Copy, CopyPlus, Pencil, Trash2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Button } from '../../parts/controls.tsx'
 import { copy } from '../../parts/copy.ts'
-import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { Page } from '../../parts/Page.tsx'
@@ -123,14 +122,7 @@ function RecordActions({ entity, stored, title, onEdit }: Parts): JSX.Element {
   return (
     <>
       <Button icon={Pencil} label={t('edit.do')} onClick={onEdit} />
-      <Menu
-        button={
-          <>
-            {t('edit.actions')}
-            <Icon of={ChevronDown} size={16} />
-          </>
-        }
-      >
+      <Menu arrow={16} button={t('edit.actions')}>
         {shut => (
           <MenuEntries
             close={shut}
