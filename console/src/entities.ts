@@ -98,14 +98,20 @@ export async function loadPage(
     query: { ...parametersOf(asked), limit, offset: offset || undefined, include_total: true },
     signal,
   })
-  return {
-    records: readExactly(await response.text()) as readonly DataRecord[],
-    total: Number(response.headers.get('x-records')),
-    offset,
-    etag: response.headers.get('etag') ?? undefined,
-    snapshot: response.headers.get('x-snapshot') ?? undefined,
-  }
+  return pageIn(response, offset)
 }
+
+/** Reads a page of records, and what its headers say about it. */
+export const pageIn = async (
+  response: Response,
+  offset: number,
+): Promise<Page<DataRecord> & { readonly total: number }> => ({
+  records: readExactly(await response.text()) as readonly DataRecord[],
+  total: Number(response.headers.get('x-records')),
+  offset,
+  etag: response.headers.get('etag') ?? undefined,
+  snapshot: response.headers.get('x-snapshot') ?? undefined,
+})
 
 /**
  * Asks for groups, or for functions of all records, in PQL.

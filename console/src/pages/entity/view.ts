@@ -1,7 +1,6 @@
 import type { Page } from '@carrel/client'
 import { CarrelProblem, service } from '../../api.ts'
-import { type DataRecord, type Entity, type EntityField, keyOf, pathOf } from '../../entities.ts'
-import { readExactly } from '../../exact.ts'
+import { type DataRecord, type Entity, type EntityField, keyOf, pageIn, pathOf } from '../../entities.ts'
 import type { Order } from '../../parts/Table.tsx'
 import { query, setQuery } from '../../router.ts'
 import { recall, remember } from '../../settings.ts'
@@ -178,13 +177,7 @@ export async function loadRecords(
     const response = await asking(entity, view.condition, prefixOf(entity), () =>
       service.value.request('GET', path, { query: asked, signal }),
     )
-    return {
-      records: readExactly(await response.text()) as readonly DataRecord[],
-      total: Number(response.headers.get('x-records')),
-      offset,
-      etag: response.headers.get('etag') ?? undefined,
-      snapshot: response.headers.get('x-snapshot') ?? undefined,
-    }
+    return await pageIn(response, offset)
   } catch (error) {
     if (snapshot === undefined || !(error instanceof CarrelProblem) || error.status !== 410) throw error
     return loadRecords(entity, view, signal)
