@@ -24,15 +24,16 @@ export function ProfileForm({ person }: { readonly person: Eperson }): JSX.Eleme
     await findOut()
     toast(t('saved'))
   })
+  const input = (draft: typeof first, label: string, autoComplete: string) => (
+    <Field label={label}>
+      <Input required maxLength={200} autoComplete={autoComplete} value={draft.value} onText={draft.set} />
+    </Field>
+  )
   return (
     <Form class="form" onSubmit={work.run}>
       <div class="pair">
-        <Field label={t('account.first')}>
-          <Input autoComplete="given-name" required maxLength={200} value={first.value} onText={first.set} />
-        </Field>
-        <Field label={t('account.last')}>
-          <Input autoComplete="family-name" required maxLength={200} value={last.value} onText={last.set} />
-        </Field>
+        {input(first, t('account.first'), 'given-name')}
+        {input(last, t('account.last'), 'family-name')}
       </div>
       <ProblemNotice problem={work.problem} />
       <div class="row">

@@ -110,14 +110,8 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
   const [person, setPerson] = useState<Person>()
   const [action, setAction] = useState<Policy['action']>('READ')
   const [days, setDays] = useState({ from: '', until: '' })
-  const uuid =
-    who === 'anybody'
-      ? anybody
-      : who === 'logged-in'
-        ? loggedIn
-        : who === 'group'
-          ? group?.uuid
-          : person?.uuid
+  const uuids = { anybody, 'logged-in': loggedIn, group: group?.uuid, person: person?.uuid }
+  const uuid = uuids[who]
   const work = useWork(async () => {
     if (uuid === undefined) return
     await addPolicy(object, who === 'person' ? { eperson: uuid } : { group: uuid }, {
