@@ -59,47 +59,17 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
     chosen ?? (condition !== '' && (problem instanceof RefusedCondition || step.value !== undefined))
   const all = requirementsOf(condition, entity.fields)
   const facets = useFacetsOpen()
-  const [hasTools, setTools] = useState(false)
   return (
     <section class="stack" aria-busy={loaded.loading}>
       <Progress busy={loaded.loading && loaded.value !== undefined} />
-      <div class="toolbar tools">
-        {all && isSearchable(entity) && (
-          <SearchBox
-            label={t('entity.search')}
-            value={searchedIn(all)}
-            onSearch={words =>
-              showCondition(joined(withSearch(all, hasWord(words) ? words.trim() : '')), { replace: true })
-            }
-          />
-        )}
-        <Button
-          icon={Ellipsis}
-          class="button icon more"
-          aria-expanded={hasTools}
-          aria-label={t('entity.tools')}
-          title={t('entity.tools')}
-          onClick={() => setTools(!hasTools)}
-        />
-        {all && (
-          <Button
-            icon={SlidersHorizontal}
-            label={t('facets')}
-            aria-expanded={facets.isOpen}
-            onClick={() => facets.open(!facets.isOpen)}
-          />
-        )}
-        <Button
-          icon={ListFilter}
-          label={t('filter')}
-          aria-expanded={open}
-          aria-controls="filter"
-          onClick={() => setOpen(!open)}
-        />
-        <Columns entity={entity} shown={view.columns} />
-        <Sorting entity={entity} order={view.order} />
-        <EditButtons entity={entity} />
-      </div>
+      <Toolbar
+        entity={entity}
+        view={view}
+        all={all}
+        facets={facets}
+        isFiltering={open}
+        onFilter={() => setOpen(!open)}
+      />
       {condition !== '' && !open && <Applied entity={entity} condition={condition} />}
       <div id="filter" hidden={!open}>
         {open && <FilterPanel entity={entity} condition={condition} problem={problem} />}
@@ -129,6 +99,58 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   )
 }
 
+interface ToolbarParts {
+  readonly entity: Entity
+  readonly view: View
+  readonly all: ReturnType<typeof requirementsOf>
+  readonly facets: ReturnType<typeof useFacetsOpen>
+  readonly isFiltering: boolean
+  readonly onFilter: () => void
+}
+
+function Toolbar({ entity, view, all, facets, isFiltering, onFilter }: ToolbarParts): JSX.Element {
+  const [hasTools, setTools] = useState(false)
+  return (
+    <div class="toolbar tools">
+      {all && isSearchable(entity) && (
+        <SearchBox
+          label={t('entity.search')}
+          value={searchedIn(all)}
+          onSearch={words =>
+            showCondition(joined(withSearch(all, hasWord(words) ? words.trim() : '')), { replace: true })
+          }
+        />
+      )}
+      <Button
+        icon={Ellipsis}
+        class="button icon more"
+        aria-expanded={hasTools}
+        aria-label={t('entity.tools')}
+        title={t('entity.tools')}
+        onClick={() => setTools(!hasTools)}
+      />
+      {all && (
+        <Button
+          icon={SlidersHorizontal}
+          label={t('facets')}
+          aria-expanded={facets.isOpen}
+          onClick={() => facets.open(!facets.isOpen)}
+        />
+      )}
+      <Button
+        icon={ListFilter}
+        label={t('filter')}
+        aria-expanded={isFiltering}
+        aria-controls="filter"
+        onClick={onFilter}
+      />
+      <Columns entity={entity} shown={view.columns} />
+      <Sorting entity={entity} order={view.order} />
+      <EditButtons entity={entity} />
+    </div>
+  )
+}
+
 /** Width in which there is room for facets beside a table. */
 const beside = '(min-width: 60rem)'
 
@@ -136,11 +158,7 @@ const beside = '(min-width: 60rem)'
  * The panel of facets: beside the table, where this browser remembers it, and over the page where there is no
  * room beside it.
  */
-function useFacetsOpen(): {
-  readonly isOpen: boolean
-  readonly isBeside: boolean
-  readonly open: (isOpen: boolean) => void
-} {
+function useFacetsOpen() {
   const [isBeside, setBeside] = useState(() => matchMedia(beside).matches)
   const [isOver, setOver] = useState(false)
   const [isOpen, setOpen] = useState(() => query.peek().has('facets') || recall('facets') === 'open')

@@ -27,15 +27,13 @@ interface Parts {
 /** Number of fields up to which the table has no scroll bar of its own. */
 const mostWhole = 100
 
-/** The fields of the file: what they are, why, and what would make something else of them. */
-export function Fields({ fields, recipe, onChange }: Parts): JSX.Element {
-  const [changing, setChanging] = useState<Row>()
+function columnsFor(
+  recipe: Recipe,
+  onChange: Parts['onChange'],
+  change: (row: Row) => void,
+): readonly Column<Row>[] {
   const key = keyOf(recipe)
-  const known = fields.map(field => ({ source: field.from ?? field.name, field }))
-  const leftOut = Object.entries(recipe.fields ?? {}).flatMap(([source, { leaveOut }]) =>
-    leaveOut ? [{ source, field: undefined }] : [],
-  )
-  const columns: readonly Column<Row>[] = [
+  return [
     {
       id: 'name',
       label: a('field.name'),
@@ -107,17 +105,26 @@ export function Fields({ fields, recipe, onChange }: Parts): JSX.Element {
           look="quiet"
           label={a('import.change')}
           aria-label={a('import.change.of', { name: row.source })}
-          onClick={() => setChanging(row)}
+          onClick={() => change(row)}
         />
       ),
     },
   ]
+}
+
+/** The fields of the file: what they are, why, and what would make something else of them. */
+export function Fields({ fields, recipe, onChange }: Parts): JSX.Element {
+  const [changing, setChanging] = useState<Row>()
+  const known = fields.map(field => ({ source: field.from ?? field.name, field }))
+  const leftOut = Object.entries(recipe.fields ?? {}).flatMap(([source, { leaveOut }]) =>
+    leaveOut ? [{ source, field: undefined }] : [],
+  )
   const rows = [...known, ...leftOut]
   return (
     <>
       <Table
         label={a('entity.fields')}
-        columns={columns}
+        columns={columnsFor(recipe, onChange, setChanging)}
         rows={rows}
         idOf={({ source }) => source}
         whole={rows.length <= mostWhole}
