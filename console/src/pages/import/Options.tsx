@@ -118,7 +118,7 @@ interface ReadingParts {
   readonly onChange: (change: RecipeChange) => void
 }
 
-/** How the file is read. */
+/** The way the file is read. */
 function Reading({ recipe, onChange }: ReadingParts): JSX.Element {
   const choice = <Name extends 'delimiter' | 'encoding' | 'quote'>(
     name: Name,
