@@ -140,9 +140,7 @@ const withoutList = ['bundles', 'registrations', 'resourcepolicies']
 
 test('P4 GET /api is a HAL root that links every collection, and every link of it answers', async t => {
   const service = await startService(t)
-  await service.addEperson('admin@example.org', { admin: true })
-  const client = service.client()
-  await client.login('admin@example.org')
+  const client = await service.addLoggedIn('admin@example.org', { admin: true })
   const response = await client.get('/api')
   assert.equal(response.status, 200)
   assert.match(response.headers.get('content-type') ?? '', /^application\/(hal\+)?json\b/)

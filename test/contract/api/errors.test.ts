@@ -25,12 +25,6 @@ const ruth = 'ruth@example.org'
 const admin = 'admin@example.org'
 const nobody = '00000000-0000-4000-8000-000000000000'
 
-async function loggedIn(service: Service, email: string) {
-  const client = service.client()
-  await client.login(email)
-  return client
-}
-
 /** All problems of the catalogue that a single request to a real route can cause. */
 const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Response, Expected]>>> = {
   'bad-request': async service => [
@@ -44,7 +38,7 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     { code: 'bad-parameter', path: '/api/query/v4/letters' },
   ],
   'bad-on-behalf-of': async service => [
-    await (await loggedIn(service, admin)).get('/api/authn/status', { 'x-on-behalf-of': nobody }),
+    await (await service.loggedIn(admin)).get('/api/authn/status', { 'x-on-behalf-of': nobody }),
     { code: 'bad-on-behalf-of', path: '/api/authn/status' },
   ],
   'login-failed': async service => [
@@ -94,7 +88,7 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     { code: 'origin-not-allowed', path: '/api' },
   ],
   'short-lived-token-refused': async service => {
-    const client = await loggedIn(service, ruth)
+    const client = await service.loggedIn(ruth)
     const token = await client.shortLivedToken()
     return [
       await client.post(`/api/authn/shortlivedtokens?authentication-token=${token}`),
@@ -102,20 +96,18 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     ]
   },
   'on-behalf-of-refused': async service => [
-    await (await loggedIn(service, ruth)).get('/api/authn/status', { 'x-on-behalf-of': nobody }),
+    await (await service.loggedIn(ruth)).get('/api/authn/status', { 'x-on-behalf-of': nobody }),
     { code: 'on-behalf-of-refused', path: '/api/authn/status' },
   ],
   'wrong-password': service => changing(service, 'wrong-password', 'wrong-verysecret'),
   'access-token-invalid': async service => {
-    const client = service.client()
-    await client.login(ruth)
+    const client = await service.loggedIn(ruth)
     const response = await wanting(client, { name: 'verysecret', methods: ['LOOK'] })
     const path = '/api/authn/tokens'
     return [response, { code: 'access-token-invalid', path, never: ['verysecret'] }]
   },
   'access-token-refused': async service => {
-    const client = service.client()
-    await client.login(ruth)
+    const client = await service.loggedIn(ruth)
     const { token } = (await (await wanting(client, { name: 'a' })).json()) as { token: string }
     client.token = token
     const path = '/api/authn/tokens'
@@ -123,7 +115,7 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
   },
   'patch-refused': service => changing(service, 'patch-refused', passwordOf(ruth), { op: 'replace' }),
   'change-refused': async service => {
-    const client = await loggedIn(service, admin)
+    const client = await service.loggedIn(admin)
     const response = await client.post(
       '/api/eperson/groups',
       '{"name":"Administrator","never":"verysecret"}',
@@ -134,13 +126,13 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     return [response, { code: 'change-refused', path: '/api/eperson/groups', never: ['verysecret'] }]
   },
   'not-writable': async service => [
-    await (await loggedIn(service, ruth)).request('/api/query/v4/letters/1', { method: 'DELETE' }),
+    await (await service.loggedIn(ruth)).request('/api/query/v4/letters/1', { method: 'DELETE' }),
     { code: 'not-writable', path: '/api/query/v4/letters/1' },
   ],
   'record-refused': async service => {
     const { entities } = service.storage
     await entities.changeWriteRule('letters', 'eperson', commandEvent('entity.writers'))
-    const client = await loggedIn(service, ruth)
+    const client = await service.loggedIn(ruth)
     const headers = { 'content-type': 'application/json' }
     const path = '/api/query/v4/letters/1'
     return [
@@ -150,7 +142,7 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
   },
   'password-refused': service => changing(service, 'password-refused', passwordOf(ruth), {}, 'secret!'),
   'access-denied': async service => [
-    await (await loggedIn(service, ruth)).get('/api/query/v4/epersons'),
+    await (await service.loggedIn(ruth)).get('/api/query/v4/epersons'),
     { code: 'access-denied', path: '/api/query/v4/epersons' },
   ],
   'not-found': async service => [
@@ -174,7 +166,7 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     { code: 'precondition-failed', path: await aFile(service) },
   ],
   'entity-conflict': async service => {
-    const root = await loggedIn(service, admin)
+    const root = await service.loggedIn(admin)
     const { value } = await root.csrfPair()
     const path = '/api/admin/entities/items'
     const response = await root.request(path, { method: 'DELETE', headers: { 'x-xsrf-token': value } })
@@ -184,7 +176,7 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
     const path = '/api/admin/entities/letters'
     const body = '{"read":"all"}'
     const headers = { 'content-type': 'application/json' }
-    const response = await (await loggedIn(service, admin)).patch(path, body, headers)
+    const response = await (await service.loggedIn(admin)).patch(path, body, headers)
     return [response, { code: 'entity-refused', path }]
   },
   'range-not-satisfiable': async service => [
@@ -211,7 +203,7 @@ async function changing(
   operation: object = {},
   wanted = 'another-verysecret',
 ): Promise<[Response, Expected]> {
-  const client = await loggedIn(service, ruth)
+  const client = await service.loggedIn(ruth)
   const path = `/api/eperson/epersons/${(await client.status())._embedded.eperson?.uuid}`
   const value = { new_password: wanted, current_password: current }
   const body = JSON.stringify([{ op: 'add', path: '/password', value, ...operation }])
@@ -329,8 +321,7 @@ test('E1 reason-required has the one shape', async t => {
     env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', CARREL_ON_BEHALF_OF_REASON: 'required' },
   })
   const { uuid } = await service.addEperson(ruth)
-  await service.addEperson(admin, { admin: true })
-  const client = await loggedIn(service, admin)
+  const client = await service.addLoggedIn(admin, { admin: true })
   const response = await client.get('/api/authn/status', { 'x-on-behalf-of': uuid })
   await assertProblem(response, { code: 'reason-required', path: '/api/authn/status' })
 })
@@ -375,8 +366,7 @@ async function lockStore(t: TestContext, dataFolder: string): Promise<() => Prom
 
 test('E1 store-unavailable has the one shape and a Retry-After', async t => {
   const service = await startService(t)
-  await service.addEperson(ruth)
-  const client = await loggedIn(service, ruth)
+  const client = await service.addLoggedIn(ruth)
   const unlock = await lockStore(t, service.dataFolder)
   // The request first waits for the lock, up to the store's limit.
   const response = await client.post('/api/authn/shortlivedtokens')
@@ -394,7 +384,7 @@ testOn('postgres', 'E1 E2 without its database every request that needs it is st
   const service = await startService(t)
   await service.addEperson(ruth)
   await service.addRecords('letters', 'id', [{ id: 1 }])
-  const client = await loggedIn(service, ruth)
+  const client = await service.loggedIn(ruth)
   await client.csrfPair()
   const restoreOrphan = await hideDatabase(t, service.dataFolder)
   const requests = {
@@ -489,8 +479,7 @@ test('E3 a failed login and short-lived tokens without a user are 401 with WWW-A
 
 test('E3 X-On-Behalf-Of is 400 when malformed and 403 when the caller may not', async t => {
   const service = await startService(t)
-  await service.addEperson(ruth)
-  const client = await loggedIn(service, ruth)
+  const client = await service.addLoggedIn(ruth)
   const path = '/api/authn/status'
   await assertProblem(await client.get(path, { 'x-on-behalf-of': 'ruth' }), {
     code: 'bad-on-behalf-of',

@@ -228,8 +228,7 @@ testOn('sqlite', 'L4 B3 C5 C8 K2 T10 every route refuses whom its access refuses
   const world = await everything(t)
   const { routes, admin, reader, ids, service } = world
   const { uuid: curatorId } = await service.addEperson('curator@example.org')
-  const curator = service.client()
-  await curator.login('curator@example.org')
+  const curator = await service.loggedIn('curator@example.org')
   await addTo(admin, `/api/eperson/groups/${ids.group}/epersons`, `/api/eperson/epersons/${curatorId}`)
   const acting = service.client()
   acting.token = admin.token

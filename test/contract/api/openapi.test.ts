@@ -53,9 +53,7 @@ test('OD1 the query endpoints are where they are configured', async t => {
 test('OD2 everybody is shown the entities that they may read, with their fields, and no other', async t => {
   const service = await startService(t)
   await withLetters(service)
-  await service.addEperson('root@example.org', { admin: true })
-  const administrator = service.client()
-  await administrator.login('root@example.org')
+  const administrator = await service.addLoggedIn('root@example.org', { admin: true })
   const [open, all] = [await documentFor(service.client()), await documentFor(administrator)]
   assert.ok(open.paths['/api/query/v4/letters'])
   assert.equal(open.paths['/api/query/v4/sealed'], undefined)
@@ -70,9 +68,7 @@ test('OD2 everybody is shown the entities that they may read, with their fields,
 test('OD2 records are as the schema of their entity says', async t => {
   const service = await startService(t)
   await withLetters(service)
-  await service.addEperson('root@example.org', { admin: true })
-  const client = service.client()
-  await client.login('root@example.org')
+  const client = await service.addLoggedIn('root@example.org', { admin: true })
   const faultsOf = validatorIn(await documentFor(client))
   for (const name of ['letters', 'sealed', 'epersons', 'groups', 'audit-events', 'items', 'bitstreams']) {
     const records = (await (await client.get(`/api/query/v4/${name}`)).json()) as unknown[]
@@ -156,9 +152,7 @@ test('OD2 operations and schemas of entities have names of their own, in every c
 test('OD1 the document is packed for those who take it, is the same bytes until something changes, and is another after that', async t => {
   const service = await startService(t)
   await withLetters(service)
-  await service.addEperson('root@example.org', { admin: true })
-  const administrator = service.client()
-  await administrator.login('root@example.org')
+  const administrator = await service.addLoggedIn('root@example.org', { admin: true })
   const open = service.client()
   const ask = async (client: typeof open, encoding: string, tag?: string) => {
     const response = await client.get('/api/openapi.json', {

@@ -67,8 +67,7 @@ test('T12 what waits behind other answers of its connection shows nothing once i
   await service.addEperson('admin@example.org', { admin: true })
   const records = Array.from({ length: 100 }, (_, id) => ({ id, text: 'x'.repeat(250_000) }))
   await service.addRecords('secrets', 'id', records, 'admin')
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   const { bundle } = await newItem(admin)
   const file = await upload(admin, bundle, { name: 'a.txt', content: 'hello' })
   const token = `Authorization: Bearer ${admin.token}`

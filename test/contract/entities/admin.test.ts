@@ -67,8 +67,7 @@ test('EA1 an administrator reads all there is to know of every entity, page by p
 test('EA1 EA2 EA3 EA5 only administrators: 401, 403, also while one acts as someone, and never by a short-lived token', async t => {
   const { service, root } = await started(t)
   const { uuid } = await service.addEperson('ruth@example.org')
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   const anonymous = service.client()
   const requests = [
     ['GET', ''],

@@ -279,8 +279,7 @@ test('EA6 a preview reads the whole file, says what it found and what is wrong, 
 test('EA7 of two imports of one entity at once, one is refused, also on another node', async t => {
   const { service, root } = await started(t)
   const other = await startService(t, { dataFolder: service.dataFolder })
-  const elsewhere = other.client()
-  await elsewhere.login('root@example.org')
+  const elsewhere = await other.loggedIn('root@example.org')
   const many = Array.from({ length: 60_000 }, (_, id) => JSON.stringify({ id, n: `text ${id}` })).join('\n')
   const begun = await root.post('/books/import?key=id', many, ndjson)
   assert.equal(begun.status, 202)

@@ -87,8 +87,7 @@ test('Q21 D8 entities are related and unrelated by a command, at once, on every 
     'artists and artworks are no longer related by their fields.\n',
   )
   for (const node of [service, other]) assert.deepEqual(await shownTo(node.client()), builtIn)
-  const root = service.client()
-  await root.login('root@example.org')
+  const root = await service.loggedIn('root@example.org')
   for (const event of ['entity.relate', 'entity.unrelate'])
     assert.deepEqual(
       (await eventsOf(root, event)).map(({ outcome, actor, object }) => [outcome, actor, object]),
@@ -124,11 +123,9 @@ test('Q12 Q21 everybody sees the relations between the entities that they may re
   const { entities } = service.storage
   await entities.changeReadRule('artists', 'eperson', commandEvent('entity.access'))
   assert.deepEqual(await shownTo(service.client()), builtIn)
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   assert.deepEqual(await shownTo(ruth), { ...builtIn, ...byArtist })
-  const root = service.client()
-  await root.login('root@example.org')
+  const root = await service.loggedIn('root@example.org')
   assert.deepEqual(await shownTo(root), {
     ...builtIn,
     ...byArtist,
@@ -285,8 +282,7 @@ test('Q25 D8 a default condition is declared and taken back by a command, and au
   const done = await run(service, 'entity', 'default', 'artworks', '--none', '--json')
   assert.deepEqual(JSON.parse(done), { name: 'artworks', defaultCondition: null })
   assert.equal(await conditionOf(), null)
-  const root = service.client()
-  await root.login('root@example.org')
+  const root = await service.loggedIn('root@example.org')
   assert.deepEqual(
     (await eventsOf(root, 'entity.default')).map(({ object }) => object),
     ['artworks', 'artworks'],

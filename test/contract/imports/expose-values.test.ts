@@ -327,9 +327,7 @@ test('Q6 a database whose own collation is another one sorts by code point', asy
   )
   // The built-in entities are sorted in the same way.
   for (const word of list10) await service.storage.people.addGroup(word, commandEvent('group.add'))
-  await service.addEperson('root@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('root@example.org')
+  const admin = await service.addLoggedIn('root@example.org', { admin: true })
   assert.deepEqual(
     await sortedBy(admin, 'groups', 'name'),
     ['Administrator', ...list10].toSorted(compareCodePoints),

@@ -128,9 +128,7 @@ test('D2 exposing says what it made, in a table and as JSON, and the audit trail
   }[]
   assert.equal(listed.find(one => one.name === 'things')?.table, 'public.things')
 
-  await service.addEperson('root@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('root@example.org')
+  const admin = await service.addLoggedIn('root@example.org', { admin: true })
   const event = {
     outcome: 'success',
     eperson: null,

@@ -232,9 +232,7 @@ test('D2 records of many different fields come back with all of them', async t =
 
 test('D2 an import and a drop are on the audit trail', async t => {
   const service = await startService(t)
-  await service.addEperson('root@example.org', { admin: true })
-  const client = service.client()
-  await client.login('root@example.org')
+  const client = await service.addLoggedIn('root@example.org', { admin: true })
   await importText(service, '{"id":1}', { entity: 'thing', key: 'id' })
   await service.storage.entities.drop('thing', commandEvent('entity.drop'))
   const events = await list(client, 'audit-events', { order_by: [{ field: 'id', order: 'desc' }], limit: 2 })
@@ -313,9 +311,7 @@ test('D2 the command reads standard input: NDJSON, a JSON array, CSV, and gzip o
 
 testOn('sqlite', 'D2 Q11 --read says who may read, administrators where it is left out', async t => {
   const service = await startService(t)
-  await service.addEperson('ruth@example.org', { groups: ['Readers'] })
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.addLoggedIn('ruth@example.org', { groups: ['Readers'] })
   for (const [read, anonymous, eperson] of [
     [[], 401, 403],
     [['--read', 'admin'], 401, 403],

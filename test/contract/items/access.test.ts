@@ -27,9 +27,7 @@ const readersOf = (item: Held | undefined) => [
 ]
 
 async function eventsIn(service: Service): Promise<string[]> {
-  await service.addEperson('auditor@example.org', { admin: true })
-  const client = service.client()
-  await client.login('auditor@example.org')
+  const client = await service.addLoggedIn('auditor@example.org', { admin: true })
   const events = (await (await client.get('/api/query/v4/audit-events')).json()) as {
     event: string
     object: string
@@ -235,9 +233,8 @@ test('D8 I17 item access lets one eperson read, by address or UUID, until they a
   const { uuid } = await service.addEperson('ruth@example.org')
   await service.addEperson('max@example.org')
   const item = await putItem(service, 'letters/1', [], [{ name: 'a.txt' }])
-  const [ruth, max] = [service.client(), service.client()]
-  await ruth.login('ruth@example.org')
-  await max.login('max@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
+  const max = await service.loggedIn('max@example.org')
   const seen = async () =>
     Promise.all([ruth, max].map(async one => (await one.get(`/api/core/items/${item.uuid}`)).status))
   const access = (...rules: string[]) => carrel(service.dataFolder, ['item', 'access', 'letters/1', ...rules])

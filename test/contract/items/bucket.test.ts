@@ -29,11 +29,8 @@ const key = `archive/${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`
 async function start(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const bucket = await startBucket(t)
   const service = await startService(t, { env: { ...bucketSettings(bucket), ...env } })
-  await service.addEperson('root@example.org', { admin: true })
-  await service.addEperson('ruth@example.org')
-  const [admin, ruth] = [service.client(), service.client()]
-  await admin.login('root@example.org')
-  await ruth.login('ruth@example.org')
+  const admin = await service.addLoggedIn('root@example.org', { admin: true })
+  const ruth = await service.addLoggedIn('ruth@example.org')
   const { bitstreams } = await putItem(service, 'test/1', everybody, [
     { name: 'open.bin', content },
     { name: 'shared.pdf', content, readers: anyEperson, mimeType: 'application/pdf' },

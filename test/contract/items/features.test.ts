@@ -12,8 +12,7 @@ async function started(t: TestContext) {
   await service.addEperson('ruth@example.org')
   const clients: Record<string, Client> = {}
   for (const name of ['root', 'ed', 'ruth']) {
-    const client = service.client()
-    await client.login(`${name}@example.org`)
+    const client = await service.loggedIn(`${name}@example.org`)
     clients[name] = client
   }
   const { root = service.client() } = clients

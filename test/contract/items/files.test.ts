@@ -27,10 +27,8 @@ async function start(t: TestContext, env: Readonly<Record<string, string>> = {})
     { name: 'closed.txt', content: text, readers: [] },
   ])
   const [open, shared, readers, closed] = bitstreams.map(contentOf) as [string, string, string, string]
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
-  const max = service.client()
-  await max.login('max@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
+  const max = await service.loggedIn('max@example.org')
   return { service, open, shared, readers, closed, ruth, max, stranger: service.client() }
 }
 
@@ -397,8 +395,7 @@ test('F3 a lease ends with its session, and after its time', async t => {
 test('B4 F1 a download is in the audit trail once, with the actor, the eperson and the reason', async t => {
   const { service, open, readers, ruth, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
   const boss = await service.addEperson('boss@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('boss@example.org')
+  const admin = await service.loggedIn('boss@example.org')
   const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
   const acting = { 'x-on-behalf-of': uuid, 'x-on-behalf-of-reason': 'Ticket 42' }
   const bitstream = readers.split('/')[4]
@@ -447,9 +444,7 @@ test('B4 F1 a download is in the audit trail once, with the actor, the eperson a
 
 test('B3 F1 a short-lived token made while acting ends with the session of the actor, and gives none of their rights', async t => {
   const { service, closed, readers, ruth, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
-  await service.addEperson('boss@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('boss@example.org')
+  const admin = await service.addLoggedIn('boss@example.org', { admin: true })
   const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
   const acting = { 'x-on-behalf-of': uuid }
   const by = (path: string, token: string) => `${path}?authentication-token=${token}`
@@ -475,9 +470,7 @@ test('B3 F1 a short-lived token made while acting ends with the session of the a
 
 test('B4 Q11 epersons see and count the events about themselves, and no others', async t => {
   const { service, ruth, max, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
-  await service.addEperson('boss@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('boss@example.org')
+  const admin = await service.addLoggedIn('boss@example.org', { admin: true })
   const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
   await admin.get('/api/authn/status', { 'x-on-behalf-of': uuid, 'x-on-behalf-of-reason': 'Why not' })
   const path =
@@ -502,9 +495,7 @@ test('B1 B2 a token made while acting ends when the actor is no longer an admini
   const allowed = { CARREL_LOGIN_ON_BEHALF_OF: 'true' }
   const { service, readers, ruth, stranger } = await start(t, allowed)
   const { people } = service.storage
-  await service.addEperson('boss@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('boss@example.org')
+  const admin = await service.addLoggedIn('boss@example.org', { admin: true })
   const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
   const acting = { 'x-on-behalf-of': uuid }
   const made = async () => {
@@ -535,9 +526,7 @@ test('B1 B2 a token made while acting ends when the actor is no longer an admini
 
 test('O3 a logout while acting does not log the eperson out', async t => {
   const { service, ruth, stranger } = await start(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
-  await service.addEperson('boss@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('boss@example.org')
+  const admin = await service.addLoggedIn('boss@example.org', { admin: true })
   const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
   const token = await admin.shortLivedToken({ 'x-on-behalf-of': uuid })
   const response = await stranger.post(`/api/authn/logout?authentication-token=${token}`)

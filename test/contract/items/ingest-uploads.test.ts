@@ -25,8 +25,7 @@ interface Body {
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
   const { uuid } = await service.addEperson('admin@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   const folder = join(service.dataFolder, 'uploads')
   return { service, admin, uuid, leftIn: () => (existsSync(folder) ? readdirSync(folder) : []) }
 }
@@ -229,8 +228,7 @@ test('UP3 requests that are wrong begin nothing', async t => {
   const { admin, service, leftIn } = await started(t, { CARREL_UPLOAD_SIZE: '1' })
   const bytes = zipOf(itemFiles('one'))
   const { uuid } = await service.addEperson('reader@example.org')
-  const reader = service.client()
-  await reader.login('reader@example.org')
+  const reader = await service.loggedIn('reader@example.org')
   await assertProblem(await service.client().post(address, bytes, zip), 401, 'authentication-required')
   await assertProblem(await reader.post(address, bytes, zip), 403, 'access-denied')
   await assertProblem(
@@ -258,9 +256,7 @@ test('UP3 requests that are wrong begin nothing', async t => {
     await assertProblem(await admin.post(`${address}?upload=${id}&${wrong}`), 400, 'bad-parameter')
   for (const other of ['0'.repeat(32), '..', 'x'])
     await assertProblem(await admin.post(`${address}?upload=${other}`), 404, 'not-found')
-  await service.addEperson('other@example.org', { admin: true })
-  const other = service.client()
-  await other.login('other@example.org')
+  const other = await service.addLoggedIn('other@example.org', { admin: true })
   await assertProblem(await other.post(`${address}?upload=${id}`), 404, 'not-found')
   const part = await admin.post('/api/uploads', undefined, { 'tus-resumable': '1.0.0', 'upload-length': '5' })
   const unfinished = (part.headers.get('location') ?? '').slice(baseUrl.length + '/api/uploads/'.length)

@@ -489,9 +489,7 @@ test('each item that is added, changed or deleted is in the audit trail', async 
   writeFiles(source, { 'letter-0001/scan.txt': 'scanned again' })
   await ingest(service.dataFolder, source)
   await carrel(service.dataFolder, ['item', 'delete', 'letters/letter-0000'])
-  await service.addEperson('auditor@example.org', { admin: true })
-  const client = service.client()
-  await client.login('auditor@example.org')
+  const client = await service.addLoggedIn('auditor@example.org', { admin: true })
   const events = (await (await client.get('/api/query/v4/audit-events')).json()) as {
     event: string
     object: string

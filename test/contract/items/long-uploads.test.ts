@@ -16,9 +16,8 @@ async function started(t: TestContext) {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
   await service.addEperson('admin@example.org', { admin: true })
   const { uuid } = await service.addEperson(email, { admin: true })
-  const [admin, client] = [service.client(), service.client()]
-  await admin.login('admin@example.org')
-  await client.login(email)
+  const admin = await service.loggedIn('admin@example.org')
+  const client = await service.loggedIn(email)
   const item = await newItem(admin)
   return { service, admin, client, uuid, item }
 }
@@ -108,8 +107,7 @@ test('S5 a file that is still arriving counts for nothing once the alert allows 
   const [group] = await service.storage.people.ensureGroups(['Writers'])
   const policy = `/api/authz/resourcepolicies?resource=${item.uuid}&group=${group?.uuid}`
   assert.equal((await change(admin, 'post', policy, { action: 'WRITE' })).status, 201)
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   const path = `/api/core/bundles/${item.bundle}/bitstreams`
   const type = 'multipart/form-data; boundary=b'
   const lost = await half(ruth, path, type, form)

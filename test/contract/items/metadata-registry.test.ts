@@ -37,11 +37,9 @@ interface Page {
 
 async function started(t: TestContext) {
   const service = await startService(t)
-  await service.addEperson('admin@example.org', { admin: true })
-  await service.addEperson('ruth@example.org')
-  const [admin, ruth, nobody] = [service.client(), service.client(), service.client()]
-  await admin.login('admin@example.org')
-  await ruth.login('ruth@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
+  const ruth = await service.addLoggedIn('ruth@example.org')
+  const nobody = service.client()
   return { service, admin, ruth, nobody }
 }
 

@@ -11,9 +11,7 @@ import { until } from '../../support/service/waiting.ts'
 
 async function started(t: TestContext) {
   const service = await startService(t)
-  await service.addEperson('root@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('root@example.org')
+  const admin = await service.addLoggedIn('root@example.org', { admin: true })
   const item = await newItem(admin)
   const path = `/api/core/bundles/${item.bundle}/bitstreams`
   const csrf = (await admin.csrfPair()).value
@@ -127,9 +125,7 @@ testOn('sqlite', 'I7 a client that goes away in the middle of a file leaves noth
 
 testOn('sqlite', 'I7 a body that stops arriving is given up, and one that goes on slowly is not', async t => {
   const service = await startService(t, { env: { CARREL_REQUEST_TIMEOUT: '1' } })
-  await service.addEperson('root@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('root@example.org')
+  const admin = await service.addLoggedIn('root@example.org', { admin: true })
   const { bundle } = await newItem(admin)
   const path = `/api/core/bundles/${bundle}/bitstreams`
   const csrf = (await admin.csrfPair()).value

@@ -15,15 +15,10 @@ async function started(t: TestContext) {
   await service.addEperson('root@example.org', { admin: true })
   const ed = await service.addEperson('ed@example.org', { groups: ['Editors'] })
   const ruth = await service.addEperson('ruth@example.org', { groups: ['Readers'] })
-  const [admin, editor, reader, nobody] = [
-    service.client(),
-    service.client(),
-    service.client(),
-    service.client(),
-  ]
-  await admin.login('root@example.org')
-  await editor.login('ed@example.org')
-  await reader.login('ruth@example.org')
+  const admin = await service.loggedIn('root@example.org')
+  const editor = await service.loggedIn('ed@example.org')
+  const reader = await service.loggedIn('ruth@example.org')
+  const nobody = service.client()
   const item = await newItem(admin)
   const { body: file } = await upload(admin, item.bundle, { name: 'a.txt', content: 'a' })
   const groups = new Map((await service.storage.people.listGroups()).map(one => [one.name, one.uuid]))

@@ -35,10 +35,8 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
   const { uuid: adminId } = await service.addEperson('admin@example.org', { admin: true })
   const { uuid: readerId } = await service.addEperson('reader@example.org')
-  const admin = service.client()
-  await admin.login('admin@example.org')
-  const reader = service.client()
-  await reader.login('reader@example.org')
+  const admin = await service.loggedIn('admin@example.org')
+  const reader = await service.loggedIn('reader@example.org')
   const runner = createProcesses(service.storage)
   return { service, admin, adminId, reader, readerId, runner, anonymous: service.client() }
 }

@@ -18,11 +18,9 @@ import { startService } from '../../support/service/service.ts'
 
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env })
-  await service.addEperson('root@example.org', { admin: true })
-  await service.addEperson('ruth@example.org')
-  const [admin, reader, nobody] = [service.client(), service.client(), service.client()]
-  await admin.login('root@example.org')
-  await reader.login('ruth@example.org')
+  const admin = await service.addLoggedIn('root@example.org', { admin: true })
+  const reader = await service.addLoggedIn('ruth@example.org')
+  const nobody = service.client()
   const item = await newItem(admin)
   const { body: file } = await upload(admin, item.bundle, { name: 'a.txt', content: 'first' })
   return { service, admin, reader, nobody, item, file, path: `/api/core/bitstreams/${file.uuid}` }

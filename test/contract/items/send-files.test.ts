@@ -28,8 +28,7 @@ async function start(t: TestContext, env: Readonly<Record<string, string>> = ngi
   const [open, shared] = bitstreams.map(contentOf) as [string, string]
   const sha256 = bitstreams[0]?.sha256 ?? ''
   const path = `${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   return { service, open, shared, sha256, path, etag: `"${sha256}"`, ruth }
 }
 
@@ -194,9 +193,7 @@ testOnOne('F4 the configuration of nginx in the guide passes on every header of 
     CARREL_ALLOWED_ORIGINS: 'https://ui.example.edu',
     CARREL_LOGIN_ON_BEHALF_OF: 'true',
   })
-  await service.addEperson('boss@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('boss@example.org')
+  const admin = await service.addLoggedIn('boss@example.org', { admin: true })
   const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
   const responses = [
     await ask(service, open, { origin: 'https://ui.example.edu', range: 'bytes=1-2' }),

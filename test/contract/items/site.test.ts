@@ -18,11 +18,9 @@ const value = (text: string, language?: string) => ({ value: text, ...(language 
 
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env })
-  await service.addEperson('admin@example.org', { admin: true })
-  await service.addEperson('ruth@example.org')
-  const [admin, ruth, nobody] = [service.client(), service.client(), service.client()]
-  await admin.login('admin@example.org')
-  await ruth.login('ruth@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
+  const ruth = await service.addLoggedIn('ruth@example.org')
+  const nobody = service.client()
   return { service, admin, ruth, nobody }
 }
 const patch = (client: Client, operations: unknown, headers = {}) =>

@@ -8,9 +8,8 @@ const tus = { 'tus-resumable': '1.0.0' }
 test('I7 a file that was uploaded in pieces becomes one of a bundle, once and for its own eperson', async t => {
   const service = await startService(t)
   for (const name of ['root', 'other']) await service.addEperson(`${name}@example.org`, { admin: true })
-  const [root, other] = [service.client(), service.client()]
-  await root.login('root@example.org')
-  await other.login('other@example.org')
+  const root = await service.loggedIn('root@example.org')
+  const other = await service.loggedIn('other@example.org')
   const { bundle } = await newItem(root)
   const begun = await root.post('/api/uploads', undefined, {
     ...tus,

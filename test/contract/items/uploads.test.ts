@@ -19,8 +19,7 @@ const adminEmail = 'admin@example.org'
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
   const { uuid } = await service.addEperson(adminEmail, { admin: true })
-  const client = service.client()
-  await client.login(adminEmail)
+  const client = await service.loggedIn(adminEmail)
   return { service, client, uuid, folder: join(service.dataFolder, 'uploads') }
 }
 
@@ -141,11 +140,8 @@ test('UP1 only administrators upload, and each sees only what is theirs', async 
   const path = await added(client, 5)
   const anonymous = service.client()
   const readerId = (await service.addEperson('reader@example.org')).uuid
-  const reader = service.client()
-  await reader.login('reader@example.org')
-  await service.addEperson('other@example.org', { admin: true })
-  const other = service.client()
-  await other.login('other@example.org')
+  const reader = await service.loggedIn('reader@example.org')
+  const other = await service.addLoggedIn('other@example.org', { admin: true })
 
   await assertProblem(await begin(anonymous, 5), 401, 'authentication-required')
   await assertProblem(await begin(reader, 5), 403, 'access-denied')
@@ -312,9 +308,7 @@ test('UP2 the number and size of the uploads of an eperson have limits, and so h
   assert.equal((await remove(client, first)).status, 204)
   const both = await Promise.all([begin(client, half), begin(client, half), begin(client, half)])
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 507, 507])
-  await service.addEperson('other@example.org', { admin: true })
-  const other = service.client()
-  await other.login('other@example.org')
+  const other = await service.addLoggedIn('other@example.org', { admin: true })
   await added(other, half)
   const { client: poor } = await started(t, { CARREL_UPLOAD_FREE: '10000000' })
   await assertProblem(await begin(poor, 5), 507, 'no-room')

@@ -10,11 +10,9 @@ import { startService } from '../../support/service/service.ts'
 
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env })
-  await service.addEperson('root@example.org', { admin: true })
-  await service.addEperson('ruth@example.org')
-  const [admin, reader, nobody] = [service.client(), service.client(), service.client()]
-  await admin.login('root@example.org')
-  await reader.login('ruth@example.org')
+  const admin = await service.addLoggedIn('root@example.org', { admin: true })
+  const reader = await service.addLoggedIn('ruth@example.org')
+  const nobody = service.client()
   return { service, admin, reader, nobody, item: await newItem(admin) }
 }
 

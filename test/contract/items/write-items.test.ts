@@ -8,9 +8,9 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   const service = await startService(t, { env })
   await service.addEperson('root@example.org', { admin: true })
   const ruth = await service.addEperson('ruth@example.org', { groups: ['Readers'] })
-  const [admin, reader, nobody] = [service.client(), service.client(), service.client()]
-  await admin.login('root@example.org')
-  await reader.login('ruth@example.org')
+  const admin = await service.loggedIn('root@example.org')
+  const reader = await service.loggedIn('ruth@example.org')
+  const nobody = service.client()
   return { service, admin, reader, nobody, ruth }
 }
 

@@ -11,10 +11,8 @@ test('L19 a factor that is added, removed or reset is told to its owner by mail,
   const env = { CARREL_SMTP_URL: catcher.url, CARREL_MAIL_FROM: 'Archive <archive@example.edu>' }
   const service = await startService(t, { env: { ...env, CARREL_UI_URL: 'https://ui.example.edu' } })
   const { uuid } = await service.addEperson(ruth)
-  await service.addEperson(ada, { admin: true })
-  const [client, admin] = [service.client(), service.client()]
-  await client.login(ruth)
-  await admin.login(ada)
+  const admin = await service.addLoggedIn(ada, { admin: true })
+  const client = await service.loggedIn(ruth)
   const byPassword = (email: string) => ({ proof: { password: passwordOf(email) } })
   const added = await enrolTotp(client, byPassword(ruth))
   // A change that is refused is told to nobody.

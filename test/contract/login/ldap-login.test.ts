@@ -195,8 +195,7 @@ test('LD6 the audit trail and the metrics have the method ldap and the provider'
     [await logIn(), await logIn('ruth', 'wrong'), await logIn('nobody')],
     ['200', failed, failed],
   )
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   const logins = (await eventsOf(admin, 'login')).filter(({ method }) => method === 'ldap')
   const [success] = logins
   assert.ok(success?.eperson)

@@ -190,8 +190,7 @@ test('L5 the audit trail tells the failures apart by eperson and holds nothing o
   await client.tryLogin('typed-name@example.org', 'typed-password')
   await client.tryLogin(ruthEmail, 'typed-password')
   await client.login(ruthEmail)
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
 
   const [unknown, wrong, right] = await eventsOf(admin, 'login')
   const failure = {
@@ -369,9 +368,7 @@ test('L7 strange names are unknown names', async t => {
 
 test('L9 X-On-Behalf-Of on login is refused, with credentials and with a token', async t => {
   const { service, uuid } = await startWithRuth(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
-  await service.addEperson('admin@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
   const asRuth = { 'x-on-behalf-of': uuid }
   for (const answer of [
     await admin.post(login, undefined, asRuth),

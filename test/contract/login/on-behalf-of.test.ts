@@ -26,9 +26,8 @@ async function startWithBoth(t: TestContext, env: Readonly<Record<string, string
   const service = await startService(t, { env })
   const ruth = await service.addEperson(ruthEmail)
   const boss = await service.addEperson(adminEmail, { admin: true })
-  const [admin, client] = [service.client(), service.client()]
-  await admin.login(adminEmail)
-  await client.login(ruthEmail)
+  const admin = await service.loggedIn(adminEmail)
+  const client = await service.loggedIn(ruthEmail)
   return { service, ruth, boss, admin, client }
 }
 

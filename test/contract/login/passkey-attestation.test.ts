@@ -77,9 +77,7 @@ function vouchersAt(address: string) {
 
 test('L14 certificates in the answer of a new passkey are not read, so that they send the service nowhere', async t => {
   const service = await startService(t, { env: { CARREL_BASE_URL: origin } })
-  await service.addEperson(ruthEmail)
-  const ruth = service.client()
-  await ruth.login(ruthEmail)
+  const ruth = await service.addLoggedIn(ruthEmail)
   const visits: (string | undefined)[] = []
   const inside = createServer(({ url }, answer) => {
     visits.push(url)
@@ -107,8 +105,7 @@ test('L14 certificates in the answer of a new passkey are not read, so that they
 async function started(t: TestContext) {
   const service = await startService(t, { env: { CARREL_BASE_URL: origin } })
   const { uuid } = await service.addEperson(ruthEmail)
-  const ruth = service.client()
-  await ruth.login(ruthEmail)
+  const ruth = await service.loggedIn(ruthEmail)
   const { token } = ruth
   /** Asks what a new passkey needs; the proof is the password. */
   const begin = () =>

@@ -47,8 +47,7 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   const { uuid: adminId } = await service.addEperson(adminEmail, { admin: true })
   const client = service.client()
   const token = await client.login(ruthEmail)
-  const admin = service.client()
-  await admin.login(adminEmail)
+  const admin = await service.loggedIn(adminEmail)
   return { service, uuid, client, token, admin, adminId }
 }
 
@@ -65,8 +64,7 @@ async function assertUntouched(service: Service, client: Client): Promise<void> 
 test('T6 the current password gives a new one: 200 with the eperson, and every token ends but those of this session', async t => {
   const { service, uuid, client, token, admin } = await started(t)
   const refreshed = await client.refresh()
-  const elsewhere = service.client()
-  await elsewhere.login(ruthEmail)
+  const elsewhere = await service.loggedIn(ruthEmail)
   const shortLived = await elsewhere.shortLivedToken()
 
   const answer = await change(client, uuid, old)

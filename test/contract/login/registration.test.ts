@@ -90,9 +90,7 @@ test('V1 a link in a mail makes an account, once, and its owner logs in', async 
   for (const one of [token, 'unknown'])
     await assertProblem(await register(client, one, undefined), 400, 'mail-token-refused')
   await assertProblem(await client.get(`${path}/search/findByToken?token=${token}`), 404, 'not-found')
-  await service.addEperson('admin@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
   assert.deepEqual(
     (await eventsOf(admin, 'registration')).map(({ method, object }) => [method, object]),
     [['mail', 'register']],
@@ -103,8 +101,7 @@ test('V1 a link in a mail makes an account, once, and its owner logs in', async 
 test('V2 T6 a link in a mail sets a new password, once, and ends every session', async t => {
   const world = await start(t)
   const { service, client } = world
-  const session = service.client()
-  await session.login(known)
+  const session = await service.loggedIn(known)
   const token = await tokenOf(world, 'forgot', known)
   const found = await client.get(`${path}/search/findByToken?token=${token}`)
   const { user, email } = (await found.json()) as { user: string; email: string }
@@ -134,9 +131,7 @@ test('V2 a link is worthless once the account has another address', async t => {
   const world = await start(t)
   const { service, client } = world
   const { uuid } = await service.addEperson('ada@example.org')
-  await service.addEperson('admin@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
   const token = await tokenOf(world, 'forgot', 'ada@example.org')
   const move = async (email: string) => {
     const operations = JSON.stringify([{ op: 'replace', path: '/email', value: email }])

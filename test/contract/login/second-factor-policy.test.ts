@@ -54,8 +54,7 @@ test('L17 a session without the factor has no right of an administrator from the
   await service.addEperson(ruthEmail)
   const { uuid } = await service.addEperson('other@example.org')
   await service.addRecords('secrets', 'id', [{ id: 1 }], 'admin')
-  const ruth = service.client()
-  await ruth.login(ruthEmail)
+  const ruth = await service.loggedIn(ruthEmail)
   const shortLived = async () => ruth.shortLivedToken()
   await join(service)
   for (const [what, ask] of Object.entries(administrators))
@@ -106,10 +105,8 @@ test('L17 L18 an administrator who removes the last factor has the rights of one
 test('L17 a setting holds for sessions that began before it: without the factor, a token counts as none', async t => {
   const before = await started(t, 'optional', { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
   const { uuid } = await before.addEperson(ruthEmail)
-  await before.addEperson(adminEmail, { admin: true })
-  const [own, admins] = [before.client(), before.client()]
-  await own.login(ruthEmail)
-  await admins.login(adminEmail)
+  const admins = await before.addLoggedIn(adminEmail, { admin: true })
+  const own = await before.loggedIn(ruthEmail)
   const made = await asked<{ token: string }>(
     admins,
     '/api/authn/tokens',
@@ -196,9 +193,8 @@ test('L17 CARREL_SECOND_FACTOR_LOGINS holds for a directory’s sessions that be
 test('L15 N3 whoever enrols a factor may end all other sessions in the same step', async t => {
   const service = await started(t, 'optional')
   await service.addEperson(ruthEmail)
-  const [ruth, other] = [service.client(), service.client()]
-  await ruth.login(ruthEmail)
-  await other.login(ruthEmail)
+  const ruth = await service.loggedIn(ruthEmail)
+  const other = await service.loggedIn(ruthEmail)
   const begun = await asked<{ enrolment: string; secret: string }>(
     ruth,
     `${factorsPath}/enrolments`,

@@ -503,8 +503,7 @@ test('L12 without the setting, nobody is asked, and a password alone logs in', a
     dataFolder: service.dataFolder,
     env: { CARREL_BASE_URL: origin, CARREL_SECOND_FACTOR: 'off' },
   })
-  const client = off.client()
-  await client.login(ruthEmail)
+  const client = await off.loggedIn(ruthEmail)
   await assertProblem(
     await sendJson(client, `${factorsPath}/enrolments`, { kind: 'totp', name: 'A phone', proof: password }),
     403,

@@ -169,8 +169,7 @@ test('L8 right passwords at once all log in', async t => {
 
 test('L8 a refresh is no attempt: it is never throttled, and resets nothing', async t => {
   const { service, guess } = await started(t)
-  const client = service.client()
-  await client.login(ruthEmail)
+  const client = await service.loggedIn(ruthEmail)
   const address = '127.0.0.1'
   await exhaust(service, () => guess(address, ruthEmail))
   client.token = await client.refresh()
@@ -180,8 +179,7 @@ test('L8 a refresh is no attempt: it is never throttled, and resets nothing', as
 
 test('L8 the current password of a change of password is no way around', async t => {
   const { service, uuid, guess } = await started(t)
-  const client = service.client()
-  await client.login(ruthEmail)
+  const client = await service.loggedIn(ruthEmail)
   const change = (current: string) =>
     client.patch(
       `/api/eperson/epersons/${uuid}`,
@@ -210,9 +208,7 @@ test('L8 the current password of a change of password is no way around', async t
 
 test('L8 the trail tells where the throttling begins, and refusals add nothing to it', async t => {
   const { service, uuid, guess } = await started(t)
-  await service.addEperson('admin@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
   await statusesOf(10, () => guess(elsewhere, ruthEmail))
   await letPass(service, 1_000)
   await exhaust(service, () => guess(elsewhere, ruthEmail))

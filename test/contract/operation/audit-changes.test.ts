@@ -17,15 +17,13 @@ test('D9 Q13 events keep what was changed: administrators read it, others only o
   await trail.record({ ...event, actor: ruth.uuid })
   await trail.record({ ...commandEvent('eperson.disable'), eperson: ruth.uuid })
   const seen = async (email: string) => {
-    const client = service.client()
-    await client.login(email)
+    const client = await service.loggedIn(email)
     const found = await client.get(listPath('audit-events', { query: '["=","event","eperson.disable"]' }))
     return ((await found.json()) as { changes: unknown }[]).map(one => one.changes)
   }
   assert.deepEqual(await seen('admin@example.org'), [shown, shown, null])
   assert.deepEqual(await seen('ruth@example.org'), [null, shown, null])
-  const client = service.client()
-  await client.login('admin@example.org')
+  const client = await service.loggedIn('admin@example.org')
   const asked = await client.get(listPath('audit-events', { query: '["=","changes.before.phone",null]' }))
   assert.equal(asked.status, 200, await asked.text())
 

@@ -68,9 +68,7 @@ test('D9 failures from one IPv6 network are counted together, those from others 
 
 test('Q13 the audit trail is audit-events, and an imported entity may be called events', async t => {
   const service = await startService(t)
-  await service.addEperson('root@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('root@example.org')
+  const admin = await service.addLoggedIn('root@example.org', { admin: true })
   const list = async (entity: string) => {
     const response = await admin.get(listPath(entity, { limit: 1 }))
     return { status: response.status, records: (await response.json()) as object[] }

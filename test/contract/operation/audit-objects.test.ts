@@ -18,10 +18,8 @@ interface Event {
 async function started(t: TestContext) {
   const service = await startService(t)
   const { uuid: adminId } = await service.addEperson('admin@example.org', { admin: true })
-  await service.addEperson('ruth@example.org')
-  const [admin, ruth] = [service.client(), service.client()]
-  await admin.login('admin@example.org')
-  await ruth.login('ruth@example.org')
+  const ruth = await service.addLoggedIn('ruth@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   const events = async (query = '?size=100') => {
     const response = await admin.get(`/api/system/auditevents${query}`)
     const text = await response.text()

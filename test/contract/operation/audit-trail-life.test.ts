@@ -214,8 +214,7 @@ test('D9 several nodes or processes that write at full speed keep a trail that v
   }
   const signing = sign()
   const refresh = async (service: Service) => {
-    const client = service.client()
-    await client.login(email)
+    const client = await service.loggedIn(email)
     for (let at = 0; at < 40; at++) await client.refresh()
   }
   await Promise.all([first, second, first, second, first, second].map(refresh))

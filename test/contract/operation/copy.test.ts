@@ -44,9 +44,7 @@ test('T7 a copied store accepts every token, CSRF pair and password that the old
   await old.storage.secrets.rotate(commandEvent('secret.rotate'))
   const pair = await clients.ruth.csrfPair()
   const hash = await hashOf('gone')
-  await old.addEperson('late@example.org')
-  const late = old.client()
-  await late.login('late@example.org')
+  const late = await old.addLoggedIn('late@example.org')
   await old.storage.people.setPassword({ email: 'late@example.org' }, hash, commandEvent('eperson.password'))
 
   const url = await createDatabase(t)
@@ -121,8 +119,7 @@ test('D2 Q6 every listing and every order of a copied store is the same to the b
     key: ['a', 'b'],
     collations: new Map([['a', 'sv']]),
   })
-  const before = old.client()
-  await before.login('root@example.org')
+  const before = await old.loggedIn('root@example.org')
   const url = await createDatabase(t)
   assertDone(await copy(old.dataFolder, url))
   const now = (await startOn(t, url)).client()
@@ -166,8 +163,7 @@ test('D2 entities with the longest names are copied too, and can be imported aga
 
 test('D2 the audit trail goes on behind what was copied, and says that it was', async t => {
   const old = await usedStore(t)
-  const before = old.client()
-  await before.login('root@example.org')
+  const before = await old.loggedIn('root@example.org')
   const url = await createDatabase(t)
   assertDone(await copy(old.dataFolder, url))
   const service = await startOn(t, url)
@@ -196,8 +192,7 @@ test('D2 the audit trail goes on behind what was copied, and says that it was', 
   // Copied epersons can be changed as before, because their stamps continue.
   const { setEnabled } = service.storage.people
   assert.equal(await setEnabled('gone@example.org', true, commandEvent('eperson.enable')), 'changed')
-  const gone = service.client()
-  await gone.login('gone@example.org')
+  const gone = await service.loggedIn('gone@example.org')
   assert.equal(await gone.isLoggedIn(), true)
   await setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
   assert.equal(await gone.isLoggedIn(), false)
@@ -230,8 +225,7 @@ async function logInAtProvider({ storage }: Service): Promise<void> {
 
 test('X3 D2 who is who at a provider is copied, and what its logout ends', async t => {
   const old = await usedStore(t)
-  const before = old.client()
-  await before.login('ruth@example.org')
+  const before = await old.loggedIn('ruth@example.org')
   await logInAtProvider(old)
   const url = await createDatabase(t)
   assertDone(await copy(old.dataFolder, url))
@@ -312,8 +306,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
 test('D2 neither the secrets of the store nor the password of the database are printed', async t => {
   const old = await usedStore(t)
   await old.storage.secrets.rotate(commandEvent('secret.rotate'))
-  const client = old.client()
-  await client.login('ruth@example.org')
+  await old.loggedIn('ruth@example.org')
   const url = await createDatabase(t)
   const CARREL_TOKEN_SECRET = 'verysecret-verysecret-verysecret-1'
   const { password } = new URL(url)
@@ -355,8 +348,7 @@ test('D2 a database in use is refused and stays as it is', async t => {
   await service.addEperson('root@example.org', { admin: true })
   await service.addRecords('own', 'id', [{ id: 7 }])
   assertRefused(await copy(old.dataFolder, url), 1, /not empty.*new database/)
-  const root = service.client()
-  await root.login('root@example.org')
+  const root = await service.loggedIn('root@example.org')
   assert.deepEqual(
     (await list(root, 'epersons')).map(({ email }) => email),
     ['root@example.org'],

@@ -18,8 +18,7 @@ const ruth = 'ruth@example.org'
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env })
   const { uuid } = await service.addEperson(ruth)
-  const client = service.client()
-  await client.login(ruth)
+  const client = await service.loggedIn(ruth)
   return { service, uuid, client }
 }
 
@@ -230,8 +229,7 @@ test('D9 T4 N3 a logout between refreshes ends them at once, and what was counte
   const { service, client } = await started(t)
   for (let at = 0; at < 5; at++) await client.refresh()
   const old = client.token
-  const other = service.client()
-  await other.login(ruth)
+  const other = await service.loggedIn(ruth)
   for (let at = 0; at < 3; at++) await other.refresh()
   assert.equal((await client.delete('/api/authn/sessions')).status, 204)
   await assertProblem(await other.post('/api/authn/login'), 401, 'login-failed')
@@ -268,8 +266,7 @@ test('D9 the number is shown where events are read', async t => {
   const { dataFolder } = service
   await service.stop()
   const again = await startService(t, { dataFolder })
-  const admin = again.client()
-  await admin.login('root@example.org')
+  const admin = await again.loggedIn('root@example.org')
   const listOf = async (client: Client, query: object) => {
     const response = await client.get(
       `/api/query/v4/audit-events?query=${encodeURIComponent(JSON.stringify(query))}`,

@@ -107,8 +107,7 @@ testOn(
       await service.addRecords('artworks', 'id', [{ id: 'A1', title: 'Night' }])
       const rule = 'group:Administrator'
       await service.storage.entities.changeWriteRule('artworks', rule, commandEvent('entity.writers'))
-      const client = service.client()
-      await client.login('admin@example.org')
+      const client = await service.loggedIn('admin@example.org')
       let written = 0
       const write = () =>
         client.request('/api/query/v4/artworks/A2', {

@@ -34,8 +34,7 @@ const changes = [
 test('OP1 OP3 OP4 OP5 OP6 only administrators: 401, 403, also while one acts as someone, and no change by a short-lived token or without CSRF', async t => {
   const { service, root } = await started(t)
   const { uuid } = await service.addEperson('ruth@example.org')
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   const anonymous = service.client()
   const all = [
     ...[...reads, '/sso/check', `/epersons/${root.uuid}/access`].map(path => ['GET', path] as const),
@@ -203,9 +202,7 @@ test('OP4 where the operator has chosen no folder, there are no backups to list 
 
 test('OP5 everybody is logged out at once, the one who asks as well, and the trail says who did it', async t => {
   const { service, root } = await started(t)
-  await service.addEperson('ruth@example.org')
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.addLoggedIn('ruth@example.org')
   assert.equal((await root.client.delete('/api/admin/sessions')).status, 204)
   assert.deepEqual([await ruth.isLoggedIn(), await root.client.isLoggedIn()], [false, false])
   await root.client.login('root@example.org')
@@ -227,8 +224,7 @@ test('OP5 T7 the secret is rotated, nobody is logged out, and a secret of the se
 test('OP5 access tokens of all epersons and identities are listed page by page, and an identity is removed', async t => {
   const { service, root } = await started(t)
   const { uuid } = await service.addEperson('ruth@example.org')
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   const named = (name: string) =>
     ruth.post('/api/authn/tokens', JSON.stringify({ name }), { 'content-type': 'application/json' })
   await named('one')

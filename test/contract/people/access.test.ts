@@ -39,12 +39,7 @@ async function started(t: TestContext) {
     assert.equal(answer.status, 200, await answer.clone().text())
     return answer.json()
   }
-  const loggedIn = async (email: string) => {
-    const client = service.client()
-    await client.login(email)
-    return client
-  }
-  return { service, root, ruth, max, ask, loggedIn }
+  return { service, root, ruth, max, ask }
 }
 
 const reasons = (body: Body): Record<string, unknown> =>
@@ -84,7 +79,7 @@ const itemRules: Readonly<Record<string, Readers>> = {
 }
 
 test('OP6 what is said of entities, records, items and files is what each of them gets, and the rule is named', async t => {
-  const { service, root, ruth, max, ask, loggedIn } = await started(t)
+  const { service, root, ruth, max, ask } = await started(t)
   const { repository, entities } = service.storage
   await repository.putItems(
     Object.entries(itemRules).map(([name, readers]) => ({
@@ -106,7 +101,7 @@ test('OP6 what is said of entities, records, items and files is what each of the
     [root.uuid, 'root@example.org'],
   ] as const)
     for (const address of [campus, elsewhere]) {
-      const client = await loggedIn(email)
+      const client = await service.loggedIn(email)
       const from = { 'x-forwarded-for': address }
       const way = `?address=${address}&method=password`
       const said = await ask(uuid, way)

@@ -26,9 +26,8 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
   const { uuid: adminId } = await service.addEperson('admin@example.org', { admin: true })
   const { uuid: ruthId } = await service.addEperson('ruth@example.org')
-  const [admin, ruth] = [service.client(), service.client()]
-  await admin.login('admin@example.org')
-  await ruth.login('ruth@example.org')
+  const admin = await service.loggedIn('admin@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   return {
     service,
     admin,
@@ -144,8 +143,6 @@ test('M4 M5 what is wrong about groups is refused, and administrators alone may'
     (client: typeof ruth) => client.delete(`${at(uuid)}${ruthPath.replace('/api/eperson', '')}`),
     (client: typeof ruth) => client.delete(`${at(uuid)}/subgroups/${uuid}`),
   ]
-  const acting = service.client()
-  await acting.login('admin@example.org')
   for (const attempt of attempts) {
     await assertProblem(await attempt(ruth), 403, 'access-denied')
     await assertUnauthorized(await attempt(service.client()))

@@ -14,9 +14,8 @@ async function started(t: TestContext) {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
   await service.addEperson('admin@example.org', { admin: true })
   const { uuid: ruthId } = await service.addEperson('ruth@example.org')
-  const [admin, ruth] = [service.client(), service.client()]
-  await admin.login('admin@example.org')
-  await ruth.login('ruth@example.org')
+  const admin = await service.loggedIn('admin@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   const include = (parent: string, child: string) => addTo(admin, `${at(parent)}/subgroups`, at(child))
   const exclude = (parent: string, child: string) => admin.delete(`${at(parent)}/subgroups/${child}`)
   const join = (group: string) => addTo(admin, `${at(group)}/epersons`, `${epersonsPath}/${ruthId}`)
@@ -61,8 +60,7 @@ test('M6 members of a group are members of all that it is in, for entities, item
     assert.equal((await include(parent, child)).status, 204)
     assert.deepEqual(await sees(), [200, 1])
   }
-  const acting = service.client()
-  await acting.login('admin@example.org')
+  const acting = await service.loggedIn('admin@example.org')
   const asRuth = await acting.get('/api/query/v4/letters', { 'x-on-behalf-of': ruthId })
   assert.equal(asRuth.status, 200)
   const included = await changesOf(admin, 'group.include')

@@ -22,9 +22,9 @@ test('Z1 M3 M5 M7 features of people and groups are granted exactly where what t
   const service = await startService(t, { env: { CARREL_CONFIG: file } })
   const { uuid: adminId } = await service.addEperson('admin@example.org', { admin: true })
   const { uuid: ruthId } = await service.addEperson('ruth@example.org')
-  const [admin, ruth, nobody] = [service.client(), service.client(), service.client()]
-  await admin.login('admin@example.org')
-  await ruth.login('ruth@example.org')
+  const admin = await service.loggedIn('admin@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
+  const nobody = service.client()
   const [used, free, chiefs] = [
     await newGroup(admin, 'Used'),
     await newGroup(admin, 'Free'),

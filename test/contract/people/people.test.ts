@@ -24,9 +24,8 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
   const { uuid: adminId } = await service.addEperson('admin@example.org', { admin: true })
   const { uuid: ruthId } = await service.addEperson('ruth@example.org')
-  const [admin, ruth] = [service.client(), service.client()]
-  await admin.login('admin@example.org')
-  await ruth.login('ruth@example.org')
+  const admin = await service.loggedIn('admin@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   return { service, admin, ruth, adminId, ruthId, at: (uuid: string) => `${epersonsPath}/${uuid}` }
 }
 
@@ -387,8 +386,7 @@ test('M3 an administrator deletes epersons, but never the last administrator', a
   // Once there is another administrator, this one may be deleted.
   const { uuid } = await service.addEperson('second@example.org', { admin: true })
   assert.equal((await admin.delete(at(adminId))).status, 204)
-  const second = service.client()
-  await second.login('second@example.org')
+  const second = await service.loggedIn('second@example.org')
   await assertProblem(await second.delete(at(uuid)), 422, 'change-refused')
 })
 

@@ -180,8 +180,7 @@ test('G1 the audit trail names the client address that was believed', async t =>
   const form = () => new URLSearchParams({ user: 'nobody@example.org', password: 'x' })
   const addresses = ['10.1.2.3', '::ffff:192.0.2.1', '2001:db8::1', 'unknown']
   for (const address of addresses) await service.client().post('/api/authn/login', form(), from(address))
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   const seen = (await eventsOf(admin, 'login')).map(event => event.client_ip)
   assert.deepEqual(seen, ['10.1.2.3', '192.0.2.1', '2001:db8::1', null, '127.0.0.1'])
 })

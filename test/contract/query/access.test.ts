@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { commandEvent } from '../../../src/cli/store.ts'
-import type { Client } from '../../support/clients/client.ts'
 import { list, listPath, problemOf } from '../../support/clients/listings.ts'
 import { asNewItem } from '../../support/data/policies.ts'
 import { type Engine, engines } from '../../support/service/engines.ts'
-import { type Service, startService } from '../../support/service/service.ts'
+import { startService } from '../../support/service/service.ts'
 
 const rules = { open: 'anonymous', shared: 'eperson', readers: 'group:Readers', closed: 'admin' } as const
 /** Entities that everyone may read, with rows filtered by the caller's rights. */
@@ -88,9 +87,9 @@ async function withEntities(t: TestContext, engine: Engine) {
     )
   const clients = {
     anonymous: service.client(),
-    eperson: await loggedIn(service, 'ruth@example.org'),
-    reader: await loggedIn(service, 'reader@example.org'),
-    administrator: await loggedIn(service, 'root@example.org'),
+    eperson: await service.loggedIn('ruth@example.org'),
+    reader: await service.loggedIn('reader@example.org'),
+    administrator: await service.loggedIn('root@example.org'),
   }
   await service.storage.repository.putItems(
     [asNewItem({ ...anItem, bitstreams: [{ name: 'a.txt', readers: null }] })],
@@ -100,9 +99,3 @@ async function withEntities(t: TestContext, engine: Engine) {
 }
 
 const anItem = { identifier: 'test/1', title: 'One', issued: null, readers: [{ reader: 'anonymous' }] }
-
-async function loggedIn(service: Service, email: string): Promise<Client> {
-  const client = service.client()
-  await client.login(email)
-  return client
-}

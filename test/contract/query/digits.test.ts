@@ -294,8 +294,7 @@ test('R5 R4 single records keep the digits of numbers, and compare by value', as
   const service = await withThings(t)
   await service.addEperson('ruth@example.org')
   await service.storage.entities.changeWriteRule('thing', 'eperson', commandEvent('entity.writers'))
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   const send = async (method: string, key: string, body: string, type = 'application/json') => {
     const answer = await ruth.request(recordPath('thing', key), {
       method,

@@ -181,9 +181,7 @@ for (const engine of engines)
 
     test('Q8 Q13 the entities that are always there come as NDJSON and CSV, too', async t => {
       const service = await startService(t, { engine })
-      await service.addEperson('root@example.org', { admin: true })
-      const client = service.client()
-      await client.login('root@example.org')
+      const client = await service.addLoggedIn('root@example.org', { admin: true })
       for (const entity of ['epersons', 'groups', 'audit-events']) {
         const records = (await (await client.get(listPath(entity))).json()) as Record<string, unknown>[]
         const ndjson = await (await client.get(listPath(entity), { accept: lines })).text()
@@ -206,9 +204,7 @@ for (const engine of engines)
 
     test('Q8 HEAD answers the headers of GET, without a body', async t => {
       const service = await withThings(t, engine)
-      await service.addEperson('root@example.org', { admin: true })
-      const client = service.client()
-      await client.login('root@example.org')
+      const client = await service.addLoggedIn('root@example.org', { admin: true })
       const paths = [
         queryPath,
         listPath('things'),

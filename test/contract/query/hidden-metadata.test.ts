@@ -37,9 +37,8 @@ async function start(t: TestContext, env: Readonly<Record<string, string>> = {})
     identifier: 'a/only',
     metadata: { [provenance]: metadataOf(1)[provenance] ?? [] },
   })
-  const [client, admin] = [service.client(), service.client()]
-  await client.login('ruth@example.org')
-  await admin.login('admin@example.org')
+  const client = await service.loggedIn('ruth@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   return { service, uuids, ruth, client, admin, stranger: service.client() }
 }
 

@@ -51,8 +51,7 @@ async function started(t: TestContext) {
   await service.addEperson('ruth@example.org', { groups: ['Readers'] })
   const loggedIn = async (email: string) => {
     const client = new Client(address)
-    const other = service.client()
-    await other.login(email)
+    const other = await service.loggedIn(email)
     client.token = other.token
     return client
   }

@@ -288,9 +288,7 @@ for (const engine of engines)
       const imported = all.filter(id => !written.includes(id)).map(line)
       await importText(service, imported.toReversed().join('\n'), { entity: 'mixed', key: 'id' })
       await service.storage.entities.changeWriteRule('mixed', 'admin', commandEvent('entity.writers'))
-      await service.addEperson('root@example.org', { admin: true })
-      const root = service.client()
-      await root.login('root@example.org')
+      const root = await service.addLoggedIn('root@example.org', { admin: true })
       for (const id of written) {
         const made = await root.put(`${queryPath}/mixed/${id}`, line(id), {
           'content-type': 'application/json',
@@ -409,8 +407,7 @@ for (const engine of engines)
         { 'a "name" & more': 1 },
         { 'a "name" & more': 2 },
       ])
-      const client = service.client()
-      await client.login('ruth@example.org')
+      const client = await service.loggedIn('ruth@example.org')
       const token = await client.shortLivedToken()
       const order_by = [{ field: 'a "name" & more', order: 'DESC' }]
       const path = listPath('many', { order_by, limit: 1, 'authentication-token': token })
@@ -472,8 +469,7 @@ for (const engine of engines)
       const root = await service.addEperson('root@example.org', { admin: true })
       const ruth = await service.addEperson('Ruth@Example.org', { groups: ['Readers', 'Ägypten'] })
       await service.storage.people.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
-      const client = service.client()
-      await client.login('root@example.org')
+      const client = await service.loggedIn('root@example.org')
 
       const [first, second, ...others] = await list(client, 'epersons', { order_by: [{ field: 'email' }] })
       assert.deepEqual(others, [])
@@ -518,9 +514,7 @@ for (const engine of engines)
 
     test('Q3 Q4 Q5 Q9 Q13 the entities that are always there are paged like every other', async t => {
       const service = await startService(t, { engine })
-      await service.addEperson('root@example.org', { admin: true })
-      const client = service.client()
-      await client.login('root@example.org')
+      const client = await service.addLoggedIn('root@example.org', { admin: true })
       for (let n = 0; n < 20; n++)
         await service.storage.people.addGroup(`Group ${n}`, commandEvent('group.add'))
       for (const entity of ['epersons', 'groups', 'audit-events']) {

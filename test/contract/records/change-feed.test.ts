@@ -38,8 +38,7 @@ async function started(
   await service.addEperson(writer)
   await service.addRecords('works', 'id', records)
   await service.storage.entities.changeWriteRule('works', 'eperson', commandEvent('entity.writers'))
-  const client = service.client()
-  await client.login(writer)
+  const client = await service.loggedIn(writer)
   return { service, client }
 }
 
@@ -201,9 +200,7 @@ test('Q40 rights are those of now: a stream ends with the session, the right to 
   const { service, client } = await started(t)
   const other = service.client()
   const { uuid } = await service.addEperson('other@example.org', { groups: ['others'] })
-  await service.addEperson('root@example.org', { admin: true })
-  const root = service.client()
-  await root.login('root@example.org')
+  const root = await service.addLoggedIn('root@example.org', { admin: true })
   await changeRead(service, 'group:others')
   const start = await (async () => {
     await other.login('other@example.org')

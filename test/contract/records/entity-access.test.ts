@@ -57,13 +57,11 @@ test('D7 D8 entity access changes who may read, at once, on every node, and is a
   await run(service, ['entity', 'access', 'thing', 'group:Their Readers'])
   for (const node of [service, other]) {
     assert.equal(await statusFor(node), 401)
-    const ruth = node.client()
-    await ruth.login('ruth@example.org')
+    const ruth = await node.loggedIn('ruth@example.org')
     assert.deepEqual(await list(ruth, 'thing'), [{ id: 1 }])
   }
 
-  const root = service.client()
-  await root.login('root@example.org')
+  const root = await service.loggedIn('root@example.org')
   const event = {
     outcome: 'success',
     eperson: null,
@@ -109,10 +107,9 @@ test('Q11 R2 an entity is opened to one person, by command and over HTTP, and st
   const max = await service.addEperson('max@example.org')
   await service.addRecords('thing', 'id', [{ id: 1 }], 'admin')
   await service.addRecords('other', 'id', [{ id: 1 }], 'admin')
-  const [root, ruth, him] = [service.client(), service.client(), service.client()]
-  await root.login('root@example.org')
-  await ruth.login('ruth@example.org')
-  await him.login('max@example.org')
+  const root = await service.loggedIn('root@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
+  const him = await service.loggedIn('max@example.org')
   const seenBy = (client: Client, entity = 'thing') => client.get(listPath(entity)).then(one => one.status)
   const write = (client: Client) =>
     client.put('/api/query/v4/thing/2', '{"id":2}', asJson).then(one => one.status)
@@ -135,8 +132,7 @@ test('Q11 R2 an entity is opened to one person, by command and over HTTP, and st
   const renamed = [{ op: 'replace', path: '/email', value: 'ruth@elsewhere.example' }]
   assert.equal((await patchJson(root, `${epersonsPath}/${uuid}`, renamed)).status, 200)
   const newcomer = await service.addEperson('ruth@example.org')
-  const second = service.client()
-  await second.login('ruth@example.org')
+  const second = await service.loggedIn('ruth@example.org')
   assert.notEqual(newcomer.uuid, uuid)
   assert.deepEqual([await seenBy(ruth), await seenBy(second)], [200, 403])
 
@@ -151,9 +147,8 @@ test('Q11 only administrators learn whether a rule names somebody who is there',
   await service.addEperson('root@example.org', { admin: true })
   await service.addEperson('ruth@example.org')
   await service.addRecords('thing', 'id', [{ id: 1 }], 'admin')
-  const [root, ruth] = [service.client(), service.client()]
-  await root.login('root@example.org')
-  await ruth.login('ruth@example.org')
+  const root = await service.loggedIn('root@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   const path = '/api/admin/entities/thing'
   const ask = async (client: Client, who: string) => {
     const patched = await client.patch(path, JSON.stringify({ read: `eperson:${who}` }), asJson)

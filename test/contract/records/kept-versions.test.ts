@@ -151,9 +151,7 @@ test('EA10 readers, strangers and short-lived tokens neither see nor restore ver
   await imports(works(3, 'old'))
   await imports(works(2, 'new'))
   const [kept] = await versions()
-  await service.addEperson('ruth@example.org')
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.addLoggedIn('ruth@example.org')
   const path = `${entitiesPath}/works/versions`
   const restorePath = `${path}/${kept?.id}/restore`
   const post = async (client: typeof ruth, address = restorePath) =>

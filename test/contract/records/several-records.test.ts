@@ -38,12 +38,7 @@ async function started(t: TestContext, write: WriteRule | null = 'group:curators
   await service.addEperson('admin@example.org', { admin: true })
   await service.addRecords('artworks', 'id', records)
   await service.storage.entities.changeWriteRule('artworks', write, commandEvent('entity.writers'))
-  const login = async (email: string) => {
-    const client = service.client()
-    await client.login(email)
-    return client
-  }
-  return { service, login, client: await login(ruthEmail) }
+  return { service, client: await service.loggedIn(ruthEmail) }
 }
 
 const addressOf = (asked: Readonly<Record<string, string>>): string => `${path}?${new URLSearchParams(asked)}`
@@ -307,7 +302,7 @@ test('R11 a dry run says what would be changed; a count that isn’t there any m
 })
 
 test('R11 R12 what the answer gives for it undoes a change and a deletion, and not over what others have written', async t => {
-  const { client, login } = await started(t)
+  const { client, service } = await started(t)
   const before = await list(client)
   const changed = await answered(
     await patch(client, { query: of1901, undo: 'true' }, { price: 4, size: null }),
@@ -316,7 +311,7 @@ test('R11 R12 what the answer gives for it undoes a change and a deletion, and n
   assert.equal((await answered(await patch(client, {}, changed.undo, 'application/json'))).changed, 10)
   assert.deepEqual(await list(client), before)
   const deleted = await answered(await remove(client, { query: of1901, undo: 'true' }))
-  const other = await login('admin@example.org')
+  const other = await service.loggedIn('admin@example.org')
   await putRecord(other, 'artworks', 'A4', { title: 'Mine' })
   const problem = await assertProblem(
     await patch(client, {}, deleted.undo, 'application/json'),
@@ -352,8 +347,8 @@ test('R12 a list adds, changes and deletes records in one step, each with its ow
 })
 
 test('R2 R10 only those who may write the entity change several records or see their history', async t => {
-  const { service, login, client } = await started(t)
-  const reader = await login('reader@example.org')
+  const { service, client } = await started(t)
+  const reader = await service.loggedIn('reader@example.org')
   for (const response of [
     await patch(reader, { query: of1901 }, { price: 1 }),
     await remove(reader, { query: of1901 }),
@@ -368,7 +363,11 @@ test('R2 R10 only those who may write the entity change several records or see t
   for (const name of ['items', 'epersons', 'audit-events'])
     assert.equal((await client.request(`/api/query/v4/${name}?query=[]`, { method: 'DELETE' })).status, 403)
   await service.storage.entities.changeWriteRule('artworks', null, commandEvent('entity.writers'))
-  await assertProblem(await remove(await login('admin@example.org'), { query: of1901 }), 403, 'not-writable')
+  await assertProblem(
+    await remove(await service.loggedIn('admin@example.org'), { query: of1901 }),
+    403,
+    'not-writable',
+  )
 })
 
 test('R13 the history of a record has who changed what, newest first and page by page, also of a deleted one', async t => {
@@ -404,8 +403,8 @@ test('R13 records whose keys are long have histories of their own', async t => {
 })
 
 test('R10 R4 while others write single records, changes of several are made whole, and none is lost', async t => {
-  const { client, login } = await started(t)
-  const other = await login('admin@example.org')
+  const { client, service } = await started(t)
+  const other = await service.loggedIn('admin@example.org')
   const add = (n: number) => patch(client, { query: '["null?", "id", false]' }, { title: `Round ${n}` })
   const single = (n: number) =>
     other.request(`${path}/A${n % 30}`, {
@@ -425,7 +424,7 @@ test('R10 R4 while others write single records, changes of several are made whol
 })
 
 test('Q24 R10 an empty query is no query where PuppetDB takes it so, and never means all records of a change', async t => {
-  const { service, login } = await started(t)
+  const { service } = await started(t)
   const { entities } = service.storage
   const reports = [
     { hash: 'a', status: 'failed' },
@@ -433,7 +432,7 @@ test('Q24 R10 an empty query is no query where PuppetDB takes it so, and never m
   ]
   await service.addRecords('reports', 'hash', reports)
   await entities.changeWriteRule('reports', 'admin', commandEvent('entity.writers'))
-  const client = await login('admin@example.org')
+  const client = await service.loggedIn('admin@example.org')
   for (const empty of ['[]', ' [ ] ']) {
     const asked = new URLSearchParams({ query: empty })
     const listed = await client.get(`/api/query/v4/reports?${asked}`)

@@ -299,8 +299,7 @@ test('R14 a reference to an entity that the caller may not read tells neither it
     { id: 7, ref: null },
   ])
   await declare(root, 'pub', { write: 'group:Writers', fields: { ref: { references: 'adm' } } })
-  const writer = service.client()
-  await writer.login(ruthEmail)
+  const writer = await service.loggedIn(ruthEmail)
   const detail =
     'The field "ref" of pub references records of another entity, and none has the key 39. Those who may read that entity know the keys.'
   const wrong = await send(writer, 'PATCH', 'pub/7', { ref: 39 })
@@ -336,8 +335,7 @@ test('R14 guesses can be hidden neither behind others in a step nor behind those
   await importText(service, '{"id":40}\n{"id":777}\n', { entity: 'adm', key: 'id', read: 'admin' })
   await service.addRecords('pub', 'id', [{ id: 6, ref: 40 }])
   await declare(root, 'pub', { write: 'group:Writers', fields: { ref: { references: 'adm' } } })
-  const writer = service.client()
-  await writer.login(ruthEmail)
+  const writer = await service.loggedIn(ruthEmail)
   for (const last of [776, 777]) {
     const padding = Array.from({ length: 40 }, (_, n) => ({ key: `${100 + n}`, record: { ref: 40 } }))
     const records = [...padding, { key: '999', record: { ref: last } }]

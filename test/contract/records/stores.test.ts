@@ -25,8 +25,7 @@ async function started(t: Parameters<typeof startService>[0]) {
   await service.addEperson('root@example.org', { admin: true })
   await service.addEperson('ruth@example.org', { groups: ['Writers'] })
   await service.addRecords('thing', 'id', [{ id: 1, n: 1 }])
-  const ruth = service.client()
-  await ruth.login('ruth@example.org')
+  const ruth = await service.loggedIn('ruth@example.org')
   return { service, ruth }
 }
 
@@ -49,8 +48,7 @@ test('R2 D8 entity writers opens an entity and closes it again, at once, and is 
   assert.deepEqual(JSON.parse(said), { name: 'thing', write: null })
   const late = await ruth.request('/api/query/v4/thing/3', { method: 'DELETE' })
   assert.equal(late.status, 403)
-  const root = service.client()
-  await root.login('root@example.org')
+  const root = await service.loggedIn('root@example.org')
   assert.deepEqual(
     (await eventsOf(root, 'entity.writers')).map(({ object }) => object),
     ['thing', 'thing'],

@@ -8,7 +8,7 @@ import type { Event } from '../../support/data/events.ts'
 import { changeText } from '../../support/data/imports.ts'
 import { ruthEmail } from '../../support/data/ruth.ts'
 import { test } from '../../support/service/engines.ts'
-import { baseUrl, startService } from '../../support/service/service.ts'
+import { baseUrl, type Service, startService } from '../../support/service/service.ts'
 
 const path = '/api/query/v4/artworks'
 const json = { 'content-type': 'application/json' }
@@ -28,12 +28,7 @@ async function started(t: TestContext, write: WriteRule | null = 'group:curators
   await service.addEperson('admin@example.org', { admin: true })
   await service.addRecords('artworks', 'id', records)
   await service.storage.entities.changeWriteRule('artworks', write, commandEvent('entity.writers'))
-  const login = async (email: string) => {
-    const client = service.client()
-    await client.login(email)
-    return client
-  }
-  return { service, login, client: await login(ruthEmail) }
+  return { service, client: await service.loggedIn(ruthEmail) }
 }
 
 const send = (client: Client, method: string, address: string, body: unknown, headers = {}) =>
@@ -82,16 +77,16 @@ test('R1 R3 PUT makes a record (201 with Location) or replaces it (200), and eve
 })
 
 test('R3 a PUT of what is there already changes nothing, and leaves no event', async t => {
-  const { login, client } = await started(t)
+  const { service, client } = await started(t)
   const before = await (await client.get(`${path}/A1`)).text()
   const same = await put(client, 'A1', before)
   assert.equal(same.status, 200)
   assert.equal(await same.text(), before)
-  assert.deepEqual(await recordEvents(login), [])
+  assert.deepEqual(await recordEvents(service), [])
 })
 
 test('R3 R5 a patch that changes nothing leaves the record, its tag and the audit trail as they are', async t => {
-  const { login, client } = await started(t)
+  const { service, client } = await started(t)
   const before = await client.get(`${path}/A1`)
   const [text, tag] = [await before.text(), before.headers.get('etag')]
   const { title } = JSON.parse(text) as { title: string }
@@ -114,7 +109,7 @@ test('R3 R5 a patch that changes nothing leaves the record, its tag and the audi
     assert.equal(answer.status, 200)
     assert.deepEqual([await answer.text(), answer.headers.get('etag')], [text, tag])
   }
-  assert.deepEqual(await recordEvents(login), [])
+  assert.deepEqual(await recordEvents(service), [])
 })
 
 test('R4 If-Match with the tag of a record fails when this record has changed, and not when another one has', async t => {
@@ -331,11 +326,11 @@ test('R6 a key of several fields, and one with any characters, are written at th
 })
 
 test('R2 only those whom the rule names may write, with a login token, and only what they may read', async t => {
-  const { service, login, client } = await started(t)
+  const { service, client } = await started(t)
   const body = { title: 'X' }
   const anonymous = service.client()
   await assertUnauthorized(await put(anonymous, 'A1', body))
-  const reader = await login('reader@example.org')
+  const reader = await service.loggedIn('reader@example.org')
   await assertProblem(await put(reader, 'A1', '{'), 403, 'not-writable')
   const shortLived = await client.shortLivedToken()
   await assertProblem(
@@ -343,7 +338,7 @@ test('R2 only those whom the rule names may write, with a login token, and only 
     403,
     'short-lived-token-refused',
   )
-  const admin = await login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   assert.equal((await put(admin, 'A1', body)).status, 200)
   const { uuid } = (await service.storage.people.credentials(ruthEmail)) ?? {}
   const { uuid: other } = (await service.storage.people.credentials('reader@example.org')) ?? {}
@@ -386,13 +381,13 @@ test('R2 a group that may write can’t be deleted, and an import keeps the rule
 })
 
 test('R7 every write is an event with what was there and what is there now', async t => {
-  const { login, client } = await started(t)
+  const { service, client } = await started(t)
   await put(client, 'A4', { title: 'x'.repeat(2_000) })
   await patch(client, 'A4', { title: 'Y', year: 3 })
   await remove(client, 'A4')
   await assertProblem(await put(client, 'A4', { year: 'x' }), 422, 'record-refused')
   assert.deepEqual(
-    (await recordEvents(login)).map(({ event, object, outcome }) => [event, object, outcome]),
+    (await recordEvents(service)).map(({ event, object, outcome }) => [event, object, outcome]),
     ['record.delete', 'record.change', 'record.put'].map(event => [event, 'artworks/A4', 'success']),
   )
 })
@@ -417,8 +412,8 @@ test('R8 an import, an update by file and a dropped entity leave no written reco
 })
 
 /** Returns the events of records, newest first. */
-async function recordEvents(login: (email: string) => Promise<Client>): Promise<readonly Event[]> {
-  const admin = await login('admin@example.org')
+async function recordEvents(service: Service): Promise<readonly Event[]> {
+  const admin = await service.loggedIn('admin@example.org')
   const response = await admin.get('/api/query/v4/audit-events?order_by=[{"field":"id","order":"desc"}]')
   return ((await response.json()) as Event[]).filter(({ event }) => event.startsWith('record.'))
 }

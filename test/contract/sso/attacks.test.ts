@@ -202,9 +202,7 @@ test('X3 a login that lacks what is required is in the audit trail, and succeeds
     { attribute: 'X-Assurance', value: 'high' },
   ]
   const service = await startBehindProxy(t, { require })
-  await service.addEperson('admin@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
   const ruth = { 'x-subject': 'ruth', 'x-mail': 'ruth@example.edu' }
   for (const more of [
     {},

@@ -515,8 +515,7 @@ test('X3 G2 sso explain says which eperson and groups attributes would give, and
 test('X3 D2 sso identities lists who is who, and sso unlink parts them and ends the tokens', async t => {
   const service = await startService(t)
   const { uuid } = await service.addEperson('ruth@example.edu')
-  const client = service.client()
-  await client.login('ruth@example.edu')
+  const client = await service.loggedIn('ruth@example.edu')
   const run = (...args: string[]) => carrel(service.dataFolder, ['sso', ...args])
   assert.deepEqual(JSON.parse((await run('identities', '--json')).stdout), [])
   const identity = {

@@ -130,8 +130,7 @@ test('X3 an eperson is matched by e-mail address where that is allowed, once, an
   const other = await send(service, trusted({ ...ruth, [names.subject]: 'r-2' }))
   assert.equal(other.status, 403, 'the address belongs to another subject of the proxy')
 
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   const [link, ...none] = await eventsOf(admin, 'eperson.link')
   assert.deepEqual(none, [])
   assert.equal(link?.eperson, uuid)

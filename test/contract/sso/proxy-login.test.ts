@@ -260,8 +260,7 @@ test('X2 the audit trail has logins with scheme and provider, and those that wer
   await service.addEperson('admin@example.org', { admin: true })
   const { eid } = claimsOf((await logIn(service)).token)
   await logIn(service)
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   const logins = (await eventsOf(admin, 'login')).filter(({ method }) => method === 'shibboleth')
   const expected = {
     outcome: 'success',

@@ -30,9 +30,8 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
   const { uuid } = await service.addEperson(ruthEmail)
   const { uuid: adminId } = await service.addEperson(adminEmail, { admin: true })
-  const [ruth, admin] = [service.client(), service.client()]
-  await ruth.login(ruthEmail)
-  await admin.login(adminEmail)
+  const ruth = await service.loggedIn(ruthEmail)
+  const admin = await service.loggedIn(adminEmail)
   return { service, uuid, ruth, admin, adminId }
 }
 
@@ -464,8 +463,7 @@ testOn(
     to(400)
     const none = await startService(t, { dataFolder: service.dataFolder, env })
     assert.equal(await none.client().isLoggedIn(long.token), false)
-    const client = none.client()
-    await client.login(ruthEmail)
+    const client = await none.loggedIn(ruthEmail)
     await assertProblem(await send(client, { name: 'x' }), 403, 'access-denied')
   },
 )
@@ -547,9 +545,7 @@ testOn('postgres', 'K5 what is revoked on one node is refused on all others at o
   const { nodes } = await startNodes(t, 3)
   const [first, ...others] = nodes
   assert.ok(first)
-  await first.addEperson(ruthEmail)
-  const ruth = first.client()
-  await ruth.login(ruthEmail)
+  const ruth = await first.addLoggedIn(ruthEmail)
   for (let round = 0; round < repeats(2, 10); round++) {
     const { id, token } = await made(ruth)
     for (const node of others) assert.equal(await node.client().isLoggedIn(token), true)

@@ -27,9 +27,8 @@ async function started(t: TestContext) {
   await service.addEperson(adminEmail, { admin: true })
   const { uuid } = await service.addEperson(ruthEmail)
   await service.addEperson(maxEmail)
-  const [admin, ruth] = [service.client(), service.client()]
-  await admin.login(adminEmail)
-  await ruth.login(ruthEmail)
+  const admin = await service.loggedIn(adminEmail)
+  const ruth = await service.loggedIn(ruthEmail)
   return { service, dataFolder, admin, ruth, uuid }
 }
 

@@ -21,9 +21,7 @@ test('T4 logout ends every token of the user', async t => {
 
 test('T4 logout ends refreshed and short-lived tokens too and leaves other users alone', async t => {
   const { service, client } = await startWithRuthLoggedIn(t)
-  await service.addEperson('max@example.org')
-  const max = service.client()
-  await max.login('max@example.org')
+  const max = await service.addLoggedIn('max@example.org')
   const refreshed = await client.refresh()
   const short = await client.shortLivedToken()
 
@@ -155,9 +153,7 @@ test('O2 return is never redirected to, also where a logout page is configured',
 
 test('O3 X-On-Behalf-Of is ignored: an administrator logs out only itself', async t => {
   const { service, uuid, client } = await startWithRuthLoggedIn(t, { CARREL_LOGIN_ON_BEHALF_OF: 'true' })
-  await service.addEperson('admin@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
   const answer = await admin.post(logout, undefined, { 'x-on-behalf-of': uuid })
   assert.equal(answer.status, 204)
   assert.equal(answer.headers.get('x-acting-as'), null)
@@ -181,8 +177,7 @@ test('B4 a successful logout is in the audit trail with its fields, others are n
   await service.client().post(logout)
   await client.post(logout)
   await client.post(logout)
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   assert.deepEqual(await eventsOf(admin, 'logout'), [
     {
       outcome: 'success',

@@ -71,9 +71,7 @@ test('T11 short-lived tokens, leases and acting on behalf end with the session',
   const file = { name: 'a.txt', content: 'text', readers: anyEperson }
   const { bitstreams } = await addItem(service, { identifier: 'a/1', files: [file] })
   const path = contentOf(bitstreams[0] ?? { uuid: '' })
-  await service.addEperson('admin@example.org', { admin: true })
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.addLoggedIn('admin@example.org', { admin: true })
   const acting = { 'x-on-behalf-of': uuid }
   const stranger = service.client()
 

@@ -11,7 +11,7 @@ import { ruthEmail } from '../../support/data/ruth.ts'
 import { begunOf, sessionLogin } from '../../support/data/sessions.ts'
 import { isLong } from '../../support/scale.ts'
 import { test, testOn } from '../../support/service/engines.ts'
-import { baseUrl, passwordOf, type Service, startService } from '../../support/service/service.ts'
+import { baseUrl, passwordOf, startService } from '../../support/service/service.ts'
 
 const adminEmail = 'admin@example.org'
 const path = '/api/authn/sessions'
@@ -32,14 +32,8 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
   const { uuid } = await service.addEperson(ruthEmail)
   const { uuid: adminId } = await service.addEperson(adminEmail, { admin: true })
-  const admin = await loggedIn(service, adminEmail)
+  const admin = await service.loggedIn(adminEmail)
   return { service, uuid, admin, adminId }
-}
-
-async function loggedIn(service: Service, email = ruthEmail): Promise<Client> {
-  const client = service.client()
-  await client.login(email)
-  return client
 }
 
 async function listOf(client: Client): Promise<readonly Listed[]> {
@@ -127,7 +121,11 @@ test('N1 a session says from which browser it is, whatever the header has', asyn
 
 test('N2 ending one session ends its tokens of each kind at once, and no others', async t => {
   const { service, uuid, admin } = await started(t)
-  const [own, other, third] = [await loggedIn(service), await loggedIn(service), await loggedIn(service)]
+  const [own, other, third] = [
+    await service.loggedIn(ruthEmail),
+    await service.loggedIn(ruthEmail),
+    await service.loggedIn(ruthEmail),
+  ]
   const refreshed = await other.refresh()
   const { bitstreams } = await putItem(service, 'i', anyEperson, [{ name: 'a.txt' }])
   const [bitstream] = bitstreams
@@ -156,7 +154,7 @@ test('N2 ending one session ends its tokens of each kind at once, and no others'
 
 test('N2 one’s own session can be ended too, and the others go on', async t => {
   const { service } = await started(t)
-  const [own, other] = [await loggedIn(service), await loggedIn(service)]
+  const [own, other] = [await service.loggedIn(ruthEmail), await service.loggedIn(ruthEmail)]
   assert.equal((await own.delete(`${path}/${await ownId(own)}`)).status, 204)
   assert.deepEqual(await areLoggedIn([own, other]), [false, true])
   assert.equal((await listOf(other)).length, 1)
@@ -164,7 +162,7 @@ test('N2 one’s own session can be ended too, and the others go on', async t =>
 
 test('N2 an id is only ever one of one’s own: others’ are as unknown as those that never were', async t => {
   const { service, admin } = await started(t)
-  const ruth = await loggedIn(service)
+  const ruth = await service.loggedIn(ruthEmail)
   const id = await ownId(ruth)
   for (const [client, wrong] of [
     [admin, id],
@@ -177,8 +175,8 @@ test('N2 an id is only ever one of one’s own: others’ are as unknown as thos
 
 test('N3 ending all others leaves the one that asks, in which everything goes on', async t => {
   const { service } = await started(t)
-  const own = await loggedIn(service)
-  const others = [await loggedIn(service), await loggedIn(service)]
+  const own = await service.loggedIn(ruthEmail)
+  const others = [await service.loggedIn(ruthEmail), await service.loggedIn(ruthEmail)]
   const refreshed = await own.refresh()
   assert.equal((await own.delete(path)).status, 204)
   assert.deepEqual(await areLoggedIn([own, ...others]), [true, false, false])
@@ -194,11 +192,11 @@ test('N3 ending all others leaves the one that asks, in which everything goes on
   )
 
   // Ended again, and then from the newer of two sessions.
-  const later = await loggedIn(service)
+  const later = await service.loggedIn(ruthEmail)
   assert.deepEqual(await areLoggedIn([own, later]), [true, true])
   assert.equal((await own.delete(path)).status, 204)
   assert.deepEqual(await areLoggedIn([own, later]), [true, false])
-  const newest = await loggedIn(service)
+  const newest = await service.loggedIn(ruthEmail)
   assert.equal((await newest.delete(path)).status, 204)
   assert.deepEqual(await areLoggedIn([own, newest]), [false, true])
 })
@@ -260,7 +258,7 @@ test('N2 when the list of ended sessions is full, ending one more ends all other
 
 test('N4 a session of an anonymous caller, a short-lived token or someone who acts is none', async t => {
   const { service, uuid, admin } = await started(t)
-  const ruth = await loggedIn(service)
+  const ruth = await service.loggedIn(ruthEmail)
   const id = await ownId(ruth)
   const acting = { 'x-on-behalf-of': uuid }
   await assertUnauthorized(await service.client().get(path))
@@ -285,7 +283,7 @@ test('N4 a session of an anonymous caller, a short-lived token or someone who ac
 
 test('N5 an administrator ends all sessions of someone; nobody else does', async t => {
   const { service, uuid, admin, adminId } = await started(t)
-  const [one, other] = [await loggedIn(service), await loggedIn(service)]
+  const [one, other] = [await service.loggedIn(ruthEmail), await service.loggedIn(ruthEmail)]
   const address = `/api/eperson/epersons/${uuid}/sessions`
   await assertUnauthorized(await service.client().delete(address))
   await assertProblem(await one.delete(address), 403, 'access-denied')
@@ -306,7 +304,7 @@ test('N5 an administrator ends all sessions of someone; nobody else does', async
 
 test('N2 what was made while acting ends with the administrator’s session', async t => {
   const { service, uuid, admin } = await started(t)
-  const other = await loggedIn(service, adminEmail)
+  const other = await service.loggedIn(adminEmail)
   const id = await ownId(other)
   const accepted = async (made: string) =>
     (await service.client().status(`/api/authn/status?authentication-token=${made}`)).authenticated
@@ -324,7 +322,7 @@ test('N2 what was made while acting ends with the administrator’s session', as
 test('N1 T6 races: whatever is ended while it is refreshed or ends others stays ended', async t => {
   const { service } = await started(t)
   for (let round = 0; round < 8; round++) {
-    const [own, other] = [await loggedIn(service), await loggedIn(service)]
+    const [own, other] = [await service.loggedIn(ruthEmail), await service.loggedIn(ruthEmail)]
     const id = await ownId(other)
     const [ended, refreshed, others] = await Promise.all([
       own.delete(`${path}/${id}`),
@@ -345,9 +343,9 @@ testOn('sqlite', 'N1 what can’t be alive any more is not listed, and its row g
   const start = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now: start })
   const { service, uuid } = await started(t, { CARREL_TOKEN_LIFETIME: '60' })
-  await loggedIn(service)
+  await service.loggedIn(ruthEmail)
   t.mock.timers.setTime(start + 61_000)
-  const ruth = await loggedIn(service)
+  const ruth = await service.loggedIn(ruthEmail)
   assert.equal((await listOf(ruth)).length, 1)
   await (await keepHouse(service.storage, service.config))()
   const session = await service.storage.sessions.of(uuid)

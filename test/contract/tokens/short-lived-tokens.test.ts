@@ -150,9 +150,7 @@ for (const to of ['/api/authn/login', path])
 
 test('T10 where header and parameter are both there the header decides', async t => {
   const { service, client, stranger } = await startWithRuthLoggedIn(t)
-  await service.addEperson('max@example.org')
-  const max = service.client()
-  await max.login('max@example.org')
+  const max = await service.addLoggedIn('max@example.org')
   const short = await client.shortLivedToken()
   assert.equal((await max.status(withToken(short)))._embedded.eperson?.email, 'max@example.org')
   assert.equal((await max.status(withToken('nonsense')))._embedded.eperson?.email, 'max@example.org')
@@ -228,8 +226,7 @@ test('B4 making a short-lived token is in the audit trail with its fields', asyn
   const { service, uuid, client } = await startWithRuthLoggedIn(t)
   await service.addEperson('admin@example.org', { admin: true })
   await client.shortLivedToken()
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   assert.deepEqual(await eventsOf(admin, 'short-lived-token'), [
     {
       outcome: 'success',

@@ -35,8 +35,7 @@ const names = (body: GroupPage) => body._embedded.specialGroups.map(group => gro
 test('S1 the status of a logged-in eperson is exactly this', async t => {
   const service = await startService(t)
   const { uuid } = await service.addEperson(email)
-  const client = service.client()
-  await client.login(email)
+  const client = await service.loggedIn(email)
   const answer = await client.get(status)
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('content-type'), 'application/json')
@@ -98,9 +97,7 @@ test('S1 the status is the same under /server/api, and HEAD is GET without the b
 
 test('S1 the status shows the eperson as it stands now', async t => {
   const service = await startService(t)
-  await service.addEperson(email)
-  const client = service.client()
-  await client.login(email)
+  const client = await service.addLoggedIn(email)
   const before = await client.status()
   await client.login(email)
   assert.deepEqual(await client.status(), before)
@@ -117,9 +114,7 @@ test('S2 anonymous gets WWW-Authenticate, no eperson, and no method', async t =>
 
 test('S2 authenticationMethod stays what it was through a refresh and a short-lived token', async t => {
   const service = await startService(t)
-  await service.addEperson(email)
-  const client = service.client()
-  await client.login(email)
+  const client = await service.addLoggedIn(email)
   client.token = await client.refresh()
   const methodIn = (body: object) => (body as { authenticationMethod?: unknown }).authenticationMethod
   assert.equal(methodIn(await client.status()), 'password')
@@ -235,8 +230,7 @@ test('S4 the link of the eperson answers its owner and administrators', async t 
   const max = await service.addEperson('max@example.org')
   await service.addEperson('admin@example.org', { admin: true })
   const link = (uuid: string) => `/api/eperson/epersons/${uuid}`
-  const client = service.client()
-  await client.login(email)
+  const client = await service.loggedIn(email)
   const own = await client.get(link(ruth.uuid))
   assert.equal(own.status, 200)
   assert.deepEqual(await own.json(), (await client.status())._embedded.eperson)
@@ -246,8 +240,7 @@ test('S4 the link of the eperson answers its owner and administrators', async t 
   await assertProblem(await client.get(link(nobody)), 403, 'access-denied')
   await assertUnauthorized(await service.client().get(link(ruth.uuid)))
 
-  const admin = service.client()
-  await admin.login('admin@example.org')
+  const admin = await service.loggedIn('admin@example.org')
   const foreign = await admin.get(link(max.uuid))
   assert.equal(foreign.status, 200)
   assert.equal(((await foreign.json()) as { email: string }).email, 'max@example.org')

@@ -185,9 +185,7 @@ test('T6 changing the password ends the tokens at once, also when the new passwo
 
 test('T6 what ends the tokens of one eperson leaves those of others valid', async t => {
   const { service, client, token } = await startWithRuthLoggedIn(t)
-  await service.addEperson('max@example.org')
-  const max = service.client()
-  await max.login('max@example.org')
+  const max = await service.addLoggedIn('max@example.org')
   await service.storage.people.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
   assert.equal(await client.isLoggedIn(token), false)
   assert.equal(await max.isLoggedIn(), true)

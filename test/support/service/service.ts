@@ -34,8 +34,12 @@ export interface Service {
   readonly app: FastifyInstance
   /** Returns a new client, without cookies and token. */
   client(): Client
+  /** Returns a new client that is logged in with the password that `addEperson` gave. */
+  loggedIn(email: string): Promise<Client>
   /** Adds an eperson, by default with the password `secret of <email>`. */
   addEperson(email: string, options?: NewPerson): Promise<Eperson>
+  /** Adds an eperson. @returns a new client that is logged in as them */
+  addLoggedIn(email: string, options?: Omit<NewPerson, 'password'>): Promise<Client>
   /** Replaces the entity's records. */
   addRecords(entity: string, key: Entity['key'], records: readonly object[], read?: ReadRule): Promise<void>
   /** Stops the service before the end of the test, such as to start another one on the same data folder. */
@@ -95,6 +99,30 @@ export async function startService(t: TestContext, options: StartOptions = {}): 
     stopping ??= stop()
     return stopping
   }
+  const addEperson: Service['addEperson'] = async (
+    email,
+    { admin = false, groups = [], password = passwordOf(email) } = {},
+  ) => {
+    const added = await storage.people.addEperson(
+      {
+        email,
+        firstName: 'Test',
+        lastName: 'Person',
+        passwordHash: password === null ? null : await hashOf(password, options.realPasswords),
+        administrator: admin,
+      },
+      commandEvent('eperson.add'),
+    )
+    if (added === 'exists') throw new Error(`${email} exists already`)
+    await storage.people.ensureGroups(groups)
+    for (const group of groups) await storage.people.join(group, email, commandEvent('group.join'))
+    return added
+  }
+  const loggedIn = async (email: string) => {
+    const client = new Client(address)
+    await client.login(email)
+    return client
+  }
   watchAnswers(t, app, config)
   atEnd(t, stopOnce)
   return {
@@ -104,22 +132,12 @@ export async function startService(t: TestContext, options: StartOptions = {}): 
     storage,
     app,
     client: () => new Client(address),
-    addEperson: async (email, { admin = false, groups = [], password = passwordOf(email) } = {}) => {
-      const added = await storage.people.addEperson(
-        {
-          email,
-          firstName: 'Test',
-          lastName: 'Person',
-          passwordHash: password === null ? null : await hashOf(password, options.realPasswords),
-          administrator: admin,
-        },
-        commandEvent('eperson.add'),
-      )
-      if (added === 'exists') throw new Error(`${email} exists already`)
-      await storage.people.ensureGroups(groups)
-      for (const group of groups) await storage.people.join(group, email, commandEvent('group.join'))
-      return added
+    loggedIn,
+    addLoggedIn: async (email, options) => {
+      await addEperson(email, options)
+      return loggedIn(email)
     },
+    addEperson,
     addRecords: async (entity, key, records, read = 'anonymous') => {
       const batch = records.map((record, at) => ({ line: at + 1, record: { ...record } }))
       await importRecords(
