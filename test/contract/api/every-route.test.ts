@@ -42,6 +42,62 @@ async function ask(
   return { status: response.status, code: isJson ? (JSON.parse(text) as { code?: string }).code : undefined }
 }
 
+/** The routes of administrators, as the contract has them. What the routes themselves state is held against this. */
+const administrators = new RegExp(
+  `^(?:${[
+    'GET /actuator/.+',
+    '\\w+ /api/admin/.+',
+    '(?!OPTIONS)\\w+ /api/uploads.*',
+    '\\w+ /api/authz/resourcepolicies.*',
+    'POST /api/core/items',
+    'DELETE /api/core/items/:uuid',
+    '(?!GET)\\w+ /api/core/metadata(?:fields|schemas)(?:/:id)?',
+    'PATCH /api/core/sites/:uuid',
+    'GET /api/eperson/epersons(?:/search/.+)?',
+    'DELETE /api/eperson/epersons/:uuid',
+    '\\w+ /api/eperson/epersons/:uuid/(?:factors|sessions|tokens).*',
+    'GET /api/eperson/groups(?:/search/.+|/:uuid/epersons)?',
+    '(?!GET)\\w+ /api/eperson/groups.*',
+    'GET /api/system/(?:auditevents.*|processes(?:/search/byProperty)?|scripts|systemwidealerts)',
+    'POST /api/system/scripts/:name/processes',
+    '(?:POST|PUT) /api/system/systemwidealerts.*',
+  ].join('|')})$`,
+)
+/** Routes about the caller's own logins, which take the token of a login and no other. */
+const logins = /^\w+ \/api\/authn\/(?:sessions|tokens)(?:\/:id)?$/
+/** Changes that no access token makes. */
+const withoutProgram =
+  /^(?!GET)\w+ \/api\/(?:authn\/(?!log)|eperson\/|core\/sites\/|admin\/(?:secret|sessions|sso)\b)/
+
+testOn(
+  'sqlite',
+  'I1 I12 K2 K4 M3 M4 M5 M6 N4 N5 OP1 OP3 OP4 OP5 OP6 OP9 EA1 EA2 EA3 EA5 EA9 EA10 S4 S5 S6 S7 S8 S11 UP1 UP3 PR1 routes state the access of the contract',
+  async t => {
+    const { routes } = await everything(t)
+    const named = routes.map(route => ({ ...route, name: nameOf(route) }))
+    assert.deepEqual(
+      named.filter(({ access }) => access.who === 'administrator').map(({ name }) => name),
+      named.map(({ name }) => name).filter(name => administrators.test(name)),
+    )
+    for (const { access, method, name } of named) {
+      const { tokens, onBehalf } = access
+      if (administrators.test(name) && method !== 'GET') {
+        assert.deepEqual([access.does, needsCsrf(access)], ['change', true], name)
+        assert.ok(tokens !== 'ignored' && !tokens.shortLived, name)
+      }
+      if (logins.test(name))
+        assert.deepEqual(
+          [access.who, tokens, onBehalf, needsCsrf(access)],
+          ['eperson', { shortLived: false, access: 'none' }, 'refused', method !== 'GET'],
+          name,
+        )
+      if (withoutProgram.test(name)) assert.equal(tokens !== 'ignored' && tokens.access, 'none', name)
+    }
+    for (const pattern of [administrators, logins, withoutProgram])
+      assert.ok(named.filter(({ name }) => pattern.test(name)).length > 3, String(pattern))
+  },
+)
+
 test('L4 B3 Q10 what is closed is 401 for anybody, and 403 for a reader and for who acts as one', async t => {
   const world = await everything(t)
   const { routes, admin, reader, ids, service } = world

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Administrator, administrator } from '../../support/clients/administrator.ts'
-import { assertProblem } from '../../support/clients/answers.ts'
 import { list, listPath } from '../../support/clients/listings.ts'
 import { changesOf, eventsOf } from '../../support/data/events.ts'
 import { putRecord } from '../../support/data/record-writes.ts'
@@ -62,46 +61,6 @@ test('EA1 an administrator reads all there is to know of every entity, page by p
   const { body: builtIn } = await root.send('GET', '/epersons')
   assert.equal(builtIn.source, 'built-in')
   assert.equal(builtIn.records, null)
-})
-
-test('EA1 EA2 EA3 EA5 only administrators: 401, 403, also while one acts as someone, and never by a short-lived token', async t => {
-  const { service, root } = await started(t)
-  const { uuid } = await service.addEperson('ruth@example.org')
-  const ruth = await service.loggedIn('ruth@example.org')
-  const anonymous = service.client()
-  const requests = [
-    ['GET', ''],
-    ['GET', '/artists'],
-    ['PUT', '/artists'],
-    ['PATCH', '/artists'],
-    ['DELETE', '/artists'],
-    ['POST', '/artists/import'],
-    ['PATCH', '/not-there'],
-  ] as const
-  const token = await root.client.shortLivedToken()
-  for (const [method, path] of requests) {
-    const init = method === 'GET' ? {} : { body: '{"read":"admin"}' }
-    const ask = async (client: typeof ruth, headers = {}, query = '') =>
-      client.request(`/api/admin/entities${path}${query}`, {
-        ...{ method, ...init },
-        headers: {
-          'content-type': 'application/json',
-          'x-xsrf-token': (await client.csrfPair()).value,
-          ...headers,
-        },
-      })
-    await assertProblem(await ask(anonymous), 401, 'authentication-required')
-    await assertProblem(await ask(ruth), 403, 'access-denied')
-    const acting = { 'x-on-behalf-of': uuid }
-    await assertProblem(await ask(root.client, acting), 403, 'access-denied')
-    if (method === 'GET') continue
-    // A short-lived token is refused even beside a sufficient token.
-    const answer = await ask(root.client, {}, `?authentication-token=${token}`)
-    await assertProblem(answer, 403, 'short-lived-token-refused')
-    const unpaired = await fetch(`${service.address}/api/admin/entities${path}`, { method, ...init })
-    await assertProblem(unpaired, 403, 'csrf-cookie-missing')
-  }
-  assert.deepEqual(await list(service.client(), 'artists'), [{ id: 1, name: 'Ruth', born: 1900 }])
 })
 
 test('EA2 Q12 an entity that is new has its fields, key and rule before any record, and 201 says where it is', async t => {

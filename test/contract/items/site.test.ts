@@ -84,23 +84,9 @@ test('S11 everybody reads the texts that an administrator writes on the pages of
   assert.deepEqual(Object.keys((await read(nobody, path)).metadata), [agreement])
 })
 
-test('S11 K2 nobody but an administrator changes the texts, and no access token does', async t => {
-  const { service, admin, ruth, nobody } = await started(t)
-  const before = await read(nobody, path)
-  assert.equal((await patch(nobody, cms(false, ['en', 'x']))).status, 401)
-  assert.equal((await patch(ruth, cms(false, ['en', 'x']))).status, 403)
-  // The right is checked before the body is read.
+test('S11 the right to change the texts is checked before the body is read', async t => {
+  const { ruth } = await started(t)
   assert.equal((await ruth.patch(path, 'x'.repeat(2_000_000))).status, 403)
-  const made = await admin.post(
-    '/api/authn/tokens',
-    JSON.stringify({ name: 'all', parts: ['items', 'administration'], methods: ['GET', 'PATCH'] }),
-    { 'content-type': 'application/json' },
-  )
-  assert.equal(made.status, 201, await made.clone().text())
-  const program = service.client()
-  program.token = ((await made.json()) as { token: string }).token
-  assert.equal((await patch(program, cms(false, ['en', 'x']))).status, 403)
-  assert.deepEqual(await read(program, path), before)
 })
 
 test('S11 a patch of the site that is wrong anywhere changes nothing, and says where', async t => {

@@ -135,40 +135,21 @@ test('UP1 what the service takes is told by OPTIONS, to browsers of allowed orig
   )
 })
 
-test('UP1 only administrators upload, and each sees only what is theirs', async t => {
+test('UP1 each administrator sees only the uploads that are theirs', async t => {
   const { service, client } = await started(t)
   const path = await added(client, 5)
-  const anonymous = service.client()
-  const readerId = (await service.addEperson('reader@example.org')).uuid
-  const reader = await service.loggedIn('reader@example.org')
+  const reader = await service.addLoggedIn('reader@example.org')
   const other = await service.addLoggedIn('other@example.org', { admin: true })
-
-  await assertProblem(await begin(anonymous, 5), 401, 'authentication-required')
-  await assertProblem(await begin(reader, 5), 403, 'access-denied')
-  await assertProblem(await begin(client, 5, { 'x-on-behalf-of': readerId }), 403, 'access-denied')
-  await assertProblem(await anonymous.get('/api/uploads'), 401, 'authentication-required')
-  await assertProblem(await reader.get('/api/uploads'), 403, 'access-denied')
   for (const [one, status] of [
-    [anonymous, 401],
+    [service.client(), 401],
     [reader, 403],
     [other, 404],
-  ] as const) {
+  ] as const)
     assert.equal((await head(one, path)).status, status)
-    assert.equal((await send(one, path, 0, 'hello')).status, status)
-    assert.equal((await remove(one, path)).status, status)
-  }
+  assert.equal((await send(other, path, 0, 'hello')).status, 404)
+  assert.equal((await remove(other, path)).status, 404)
   const list = (await (await other.get('/api/uploads')).json()) as { page: { totalElements: number } }
   assert.equal(list.page.totalElements, 0)
-  const token = await client.shortLivedToken()
-  await assertProblem(
-    await begin(service.client(), 5).then(() =>
-      client.post(`/api/uploads?authentication-token=${token}`, undefined, tus),
-    ),
-    403,
-    'short-lived-token-refused',
-  )
-  const without = await client.request(path, { method: 'DELETE', headers: tus })
-  await assertProblem(without, 403, 'csrf-header-missing')
   assert.equal((await head(client, path)).headers.get('upload-offset'), '0')
 })
 

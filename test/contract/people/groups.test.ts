@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { assertProblem, assertUnauthorized } from '../../support/clients/answers.ts'
+import { assertProblem } from '../../support/clients/answers.ts'
 import {
   addTo,
   bodyWith,
@@ -88,8 +88,8 @@ test('M4 an administrator adds, describes, renames and deletes a group', async t
   )
 })
 
-test('M4 M5 what is wrong about groups is refused, and administrators alone may', async t => {
-  const { service, admin, ruth, ruthPath } = await started(t)
+test('M4 M5 what is wrong about groups is refused', async t => {
+  const { admin, ruthPath } = await started(t)
   const uuid = await newGroup(admin, 'Letters')
   for (const wrong of [
     {},
@@ -133,25 +133,6 @@ test('M4 M5 what is wrong about groups is refused, and administrators alone may'
   await assertProblem(await postJson(admin, `${at(uuid)}/epersons`, '{}'), 415, 'unsupported-media-type')
   for (const path of [`${at(uuid)}/epersons/${nobody}`, `${at(uuid)}/subgroups/x`])
     await assertProblem(await admin.delete(path), 422, 'change-refused')
-
-  const attempts = [
-    (client: typeof ruth) => postJson(client, groupsPath, 'not looked at'),
-    (client: typeof ruth) => patchJson(client, at(uuid), []),
-    (client: typeof ruth) => client.delete(at(uuid)),
-    (client: typeof ruth) => addTo(client, `${at(uuid)}/epersons`, ruthPath),
-    (client: typeof ruth) => addTo(client, `${at(uuid)}/subgroups`, at(uuid)),
-    (client: typeof ruth) => client.delete(`${at(uuid)}${ruthPath.replace('/api/eperson', '')}`),
-    (client: typeof ruth) => client.delete(`${at(uuid)}/subgroups/${uuid}`),
-  ]
-  for (const attempt of attempts) {
-    await assertProblem(await attempt(ruth), 403, 'access-denied')
-    await assertUnauthorized(await attempt(service.client()))
-  }
-  await assertProblem(
-    await admin.delete(at(uuid), undefined, { 'x-on-behalf-of': ruthPath.split('/').at(-1) ?? '' }),
-    403,
-    'access-denied',
-  )
   assert.deepEqual(await listed(admin, groupsPath), ['Administrator', 'Letters'])
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { assertProblem, assertUnauthorized } from '../../support/clients/answers.ts'
+import { assertProblem } from '../../support/clients/answers.ts'
 import {
   addTo,
   bodyWith,
@@ -173,15 +173,7 @@ test('M1 what is wrong about a new eperson is refused, and nothing is added', as
     415,
     'unsupported-media-type',
   )
-  await assertProblem(await postJson(ruth, epersonsPath, { email: 'a@b' }), 403, 'access-denied')
   await assertProblem(await postJson(ruth, epersonsPath, 'not looked at'), 403, 'access-denied')
-  await assertUnauthorized(await postJson(service.client(), epersonsPath, { email: 'a@b' }))
-  const shortLived = await admin.shortLivedToken()
-  await assertProblem(
-    await postJson(admin, `${epersonsPath}?authentication-token=${shortLived}`, { email: 'a@b' }),
-    403,
-    'short-lived-token-refused',
-  )
   assert.equal((await service.storage.people.listEpersons()).length, before)
 })
 
@@ -361,8 +353,6 @@ test('M2 T6 an administrator sets someone’s password, which ends all their ses
 
 test('M3 an administrator deletes epersons, but never the last administrator', async t => {
   const { service, admin, ruth, adminId, ruthId, at } = await started(t)
-  await assertProblem(await ruth.delete(at(adminId)), 403, 'access-denied')
-  await assertUnauthorized(await service.client().delete(at(adminId)))
   await assertProblem(await admin.delete(at(nobody)), 404, 'not-found')
   for (const attempt of [
     () => admin.delete(at(adminId)),
@@ -439,10 +429,5 @@ test('M6 epersons are searched within a group and outside of it, by direct membe
   assert.deepEqual(await search('isNotMemberOf', inner, 'example'), ['admin@example.org'])
   for (const path of ['isMemberOf', 'isNotMemberOf', 'isMemberOf?group=x'])
     await assertProblem(await admin.get(`${epersonsPath}/search/${path}`), 400, 'bad-parameter')
-  await assertProblem(
-    await ruth.get(`${epersonsPath}/search/isMemberOf?group=${inner}`),
-    403,
-    'access-denied',
-  )
   assert.deepEqual(await listed(ruth, `${at(ruthId)}/groups`), ['Inner', 'Outer'])
 })

@@ -7,8 +7,7 @@ import { commandEvent } from '../../../src/cli/store.ts'
 import type { KeptVersion } from '../../../src/model/kept-versions.ts'
 import { fold } from '../../../src/storage/columns/fold-changes.ts'
 import type { RecordEntity } from '../../../src/storage/entities.ts'
-import { type Administrator, administrator, entitiesPath } from '../../support/clients/administrator.ts'
-import { assertProblem, assertUnauthorized } from '../../support/clients/answers.ts'
+import { type Administrator, administrator } from '../../support/clients/administrator.ts'
 import { list } from '../../support/clients/listings.ts'
 import { changesOf, eventsOf } from '../../support/data/events.ts'
 import { changeText, importText, leftoversIn, ndjson } from '../../support/data/imports.ts'
@@ -144,31 +143,6 @@ test('D12 D15 a version that is restored is changed by file like any other, besi
   }
   assert.ok(found.includes(JSON.stringify(second)))
   assert.ok(found.includes(JSON.stringify(old)))
-})
-
-test('EA10 readers, strangers and short-lived tokens neither see nor restore versions', async t => {
-  const { service, root, imports, versions } = await started(t)
-  await imports(works(3, 'old'))
-  await imports(works(2, 'new'))
-  const [kept] = await versions()
-  const ruth = await service.addLoggedIn('ruth@example.org')
-  const path = `${entitiesPath}/works/versions`
-  const restorePath = `${path}/${kept?.id}/restore`
-  const post = async (client: typeof ruth, address = restorePath) =>
-    client.request(address, {
-      method: 'POST',
-      headers: { 'x-xsrf-token': (await client.csrfPair()).value },
-    })
-  await assertUnauthorized(await service.client().get(path))
-  await assertUnauthorized(await post(service.client()))
-  await assertProblem(await ruth.get(path), 403, 'access-denied')
-  await assertProblem(await post(ruth), 403, 'access-denied')
-  await assertProblem(await post(ruth, `${entitiesPath}/none/versions/1/restore`), 403, 'access-denied')
-  const token = await root.client.shortLivedToken()
-  const address = `${restorePath}?authentication-token=${token}`
-  await assertProblem(await post(root.client, address), 403, 'short-lived-token-refused')
-  assert.equal((await list(service.client(), 'works')).length, 2)
-  assert.deepEqual(await eventsOf(root.client, 'entity.restore'), [])
 })
 
 test('EA10 EA4 what is not there is 404, what is no import 409, and a stale tag 412', async t => {
