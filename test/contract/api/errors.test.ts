@@ -459,38 +459,6 @@ test('E2 the log of a fault has no stack', async t => {
   assert.doesNotMatch(served.output.stdout + served.output.stderr, /\n\s+at |\\n\s+at /)
 })
 
-test('E3 a failed login and short-lived tokens without a user are 401 with WWW-Authenticate', async t => {
-  const service = await startService(t)
-  await service.addEperson(ruth)
-  const client = service.client()
-  for (const [path, code, response] of [
-    ['/api/authn/login', 'login-failed', await client.post('/api/authn/login', form(ruth, 'wrong'))],
-    ['/api/authn/login', 'login-failed', await client.post('/api/authn/login')],
-    [
-      '/api/authn/shortlivedtokens',
-      'authentication-required',
-      await client.post('/api/authn/shortlivedtokens'),
-    ],
-  ] as const) {
-    assert.equal(response.headers.get('www-authenticate'), 'password realm="Carrel"')
-    await assertProblem(response, { code, path })
-  }
-})
-
-test('E3 X-On-Behalf-Of is 400 when malformed and 403 when the caller may not', async t => {
-  const service = await startService(t)
-  const client = await service.addLoggedIn(ruth)
-  const path = '/api/authn/status'
-  await assertProblem(await client.get(path, { 'x-on-behalf-of': 'ruth' }), {
-    code: 'bad-on-behalf-of',
-    path,
-  })
-  await assertProblem(await client.get(path, { 'x-on-behalf-of': nobody }), {
-    code: 'on-behalf-of-refused',
-    path,
-  })
-})
-
 test('E3 logout and status never fail on authentication', async t => {
   const service = await startService(t)
   const client = service.client()

@@ -59,22 +59,6 @@ test('I1 an administrator adds an item, which only administrators see until a po
   )
 })
 
-test('I1 nobody else adds, changes or deletes items', async t => {
-  const { admin, reader, nobody } = await started(t)
-  const { path } = await newItem(admin)
-  const patch = [{ op: 'replace', path: '/withdrawn', value: true }]
-  for (const [client, status] of [
-    [reader, 403],
-    [nobody, 401],
-  ] as const) {
-    assert.equal((await change(client, 'post', '/api/core/items', { metadata: {} })).status, status)
-    assert.equal((await change(client, 'patch', path, patch)).status, status)
-    assert.equal((await change(client, 'put', path, { metadata: {} })).status, status)
-    assert.equal((await change(client, 'delete', path)).status, status)
-  }
-  assert.equal((await read(admin, path)).withdrawn, false)
-})
-
 /** Patches, with the resulting values of dc.title, which was “One” in English and “Two”. */
 const textPatches = [
   [{ op: 'add', path: '/metadata/dc.title', value: 'Text' }, ['Text']],
