@@ -32,7 +32,7 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
   })
   const { uuid } = await service.addEperson(ruthEmail)
   await service.addEperson(adminEmail, { admin: true })
-  return { service, uuid, ruth: service.client(), admin: service.client() }
+  return { service, uuid, ruth: await service.loggedIn(ruthEmail), admin: service.client() }
 }
 
 interface Asked {
@@ -68,7 +68,6 @@ const listOf = async (client: Client) => {
 
 test('L12 after enrolling TOTP, a login says that it needs the code and takes it with the password or the ticket', async t => {
   const { ruth } = await started(t)
-  await ruth.login(ruthEmail)
   const app = await enrolTotp(ruth, { proof: password })
   assert.equal(app.recoveryCodes?.length, 10)
   assert.equal(new Set(app.recoveryCodes).size, 10)
@@ -97,7 +96,6 @@ test('L12 after enrolling TOTP, a login says that it needs the code and takes it
 
 test('L12 a code works once, a wrong one gets another ticket, and neither does anything without the password', async t => {
   const { ruth } = await started(t)
-  await ruth.login(ruthEmail)
   const app = await enrolTotp(ruth, { proof: password })
   // The code that confirmed the enrolment is used up.
   let { ticket } = await askedFor(await tryLogin(ruth, { ...passwordForm(ruthEmail), totp: app.code(-1) }), [
@@ -147,7 +145,6 @@ test('L12 the codes of one step to either side are taken, and no others (RFC 623
 
 test('L12 a code is taken as apps show it and people type it: at the login, at enrolment, and as a proof', async t => {
   const { ruth } = await started(t)
-  await ruth.login(ruthEmail)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const shown = (code: string) => `${code.slice(0, 3)} ${code.slice(3)}`
   const app = await enrolTotp(ruth, { proof: password }, shown)
@@ -170,7 +167,6 @@ test('L12 a code is taken as apps show it and people type it: at the login, at e
 test('L12 an app and a browser show the factor under the name of the repository, not under its realm', async t => {
   const name = 'Archive: “Q & A”'
   const { ruth } = await started(t, { CARREL_NAME: name, CARREL_REALM: 'Realm' })
-  await ruth.login(ruthEmail)
   const begin = (kind: string) =>
     asked<{ uri: string; publicKey: { rp: object } }>(
       ruth,
@@ -188,7 +184,6 @@ test('L12 an app and a browser show the factor under the name of the repository,
 
 test('L13 a thief of the password has five guesses of codes, which lock the owner out of nothing else', async t => {
   const { service, ruth } = await started(t)
-  await ruth.login(ruthEmail)
   const app = await enrolTotp(ruth, { proof: password })
   const thief = service.client()
   let { ticket } = await askedFor(await tryLogin(thief, passwordForm(ruthEmail)), ['totp realm="Carrel"'])
@@ -217,7 +212,6 @@ test('L13 a right code ends the count, and a double click on it is neither a gue
   const { ruth } = await started(t)
   // The codes stay those of the present, however slow the machine is.
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  await ruth.login(ruthEmail)
   const app = await enrolTotp(ruth, { proof: password })
   const form = { ...passwordForm(ruthEmail) }
   const wrong = async (count: number) => {
@@ -245,7 +239,6 @@ test('L13 a right code ends the count, and a double click on it is neither a gue
 
 test('L13 the codes of a new app work although the guesses for a removed one were used up', async t => {
   const { service, ruth } = await started(t)
-  await ruth.login(ruthEmail)
   const app = await enrolTotp(ruth, { proof: password })
   const thief = service.client()
   for (let guess = 0; guess < 6; guess++)
@@ -264,7 +257,6 @@ async function administrator(client: Client): Promise<Client> {
 
 test('L14 a passkey is a second factor: its challenge, origin, site, owner and counter are checked', async t => {
   const { service, ruth } = await started(t)
-  await ruth.login(ruthEmail)
   const { device } = await enrolPasskey(ruth, { proof: password })
   const ask = async () => askedFor(await tryLogin(ruth, passwordForm(ruthEmail)), [webauthn])
   const { ticket, factors } = await ask()
@@ -317,7 +309,6 @@ test('L16 a passkey that stands alone logs in without a password, and only then 
   const { service, ruth, uuid } = await started(t)
   const offer = async () => (await service.client().get('/api/authn/status')).headers.get('www-authenticate')
   assert.equal(await offer(), given)
-  await ruth.login(ruthEmail)
   const second = await enrolPasskey(ruth, { proof: password })
   const proof = { webauthn: second.device.get(await challenge(ruth, { purpose: 'proof' })) }
   const alone = await enrolPasskey(ruth, { alone: true, name: 'My laptop', proof })
@@ -345,7 +336,6 @@ test('L16 a passkey that stands alone logs in without a password, and only then 
 
 test('L15 every change of factors asks for a factor again, and is recorded', async t => {
   const { service, ruth } = await started(t)
-  await ruth.login(ruthEmail)
   for (const proof of [{}, { password: 'wrong password' }, { totp: '000000' }])
     await assertProblem(
       await sendJson(ruth, `${factorsPath}/enrolments`, { kind: 'totp', name: 'A phone', proof }),
@@ -391,7 +381,6 @@ test('L15 every change of factors asks for a factor again, and is recorded', asy
 
 test('L15 an enrolment is the caller’s own, used once, and void when factors have changed since', async t => {
   const { service, ruth, admin } = await started(t)
-  await ruth.login(ruthEmail)
   await admin.login(adminEmail)
   const begin = (name: string) =>
     asked<{ enrolment: string; secret: string }>(
@@ -423,7 +412,6 @@ test('L15 an enrolment is the caller’s own, used once, and void when factors h
 
 test('L17 administrators who must have a factor enrol one before they get a session, and keep none without it', async t => {
   const { service, ruth, admin } = await started(t, { CARREL_SECOND_FACTOR: 'administrators' })
-  await ruth.login(ruthEmail)
   const answer = await tryLogin(admin, passwordForm(adminEmail))
   assert.equal(answer.headers.get('www-authenticate'), given)
   const problem = await assertProblem(answer, 401, 'second-factor-enrolment-required')
@@ -447,7 +435,6 @@ test('L17 administrators who must have a factor enrol one before they get a sess
 
 test('L17 an administrator resets the factors of another with a proof of their own, which ends all sessions', async t => {
   const { ruth, admin, uuid } = await started(t)
-  await ruth.login(ruthEmail)
   await enrolTotp(ruth, { proof: password })
   await admin.login(adminEmail)
   const path = `/api/eperson/epersons/${uuid}/factors`
@@ -479,7 +466,6 @@ test('L17 an administrator resets the factors of another with a proof of their o
 
 test('L18 an access token is made only in a session that began with the factor that the account has', async t => {
   const { ruth } = await started(t)
-  await ruth.login(ruthEmail)
   const before = ruth.token
   const app = await enrolTotp(ruth, { proof: password })
   await assertProblem(
@@ -496,7 +482,6 @@ test('L18 an access token is made only in a session that began with the factor t
 
 test('L12 without the setting, nobody is asked, and a password alone logs in', async t => {
   const { service, ruth } = await started(t)
-  await ruth.login(ruthEmail)
   await enrolTotp(ruth, { proof: password })
   await service.stop()
   const off = await startService(t, {
