@@ -41,6 +41,7 @@ const routes = [
   ['/api/authn/status', 'GET, HEAD'],
   ['/api/authn/status/specialGroups', 'GET, HEAD'],
   ['/api/authn/shortlivedtokens', 'POST'],
+  ['/api/authn/sessions', 'GET, HEAD, DELETE'],
   ['/api/security/csrf', 'GET, HEAD'],
   ['/api/problems', 'GET, HEAD'],
   ['/api/problems/not-found', 'GET, HEAD'],

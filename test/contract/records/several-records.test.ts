@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../../src/cli/store.ts'
-import type { WriteRule } from '../../../src/model/entities.ts'
 import { assertProblem, assertUnauthorized } from '../../support/clients/answers.ts'
 import type { Client } from '../../support/clients/client.ts'
-import { deleteRecord, putRecord } from '../../support/data/record-writes.ts'
+import { deleteRecord, putRecord, startWithArtworks } from '../../support/data/record-writes.ts'
 import { ruthEmail } from '../../support/data/ruth.ts'
 import { verify } from '../../support/data/trail.ts'
 import { test } from '../../support/service/engines.ts'
-import { startService } from '../../support/service/service.ts'
 import { until } from '../../support/service/waiting.ts'
 
 const path = '/api/query/v4/artworks'
@@ -31,15 +29,7 @@ interface Answer {
   readonly undo?: { readonly records: readonly { readonly key: string; readonly etag: string | null }[] }
 }
 
-async function started(t: TestContext, write: WriteRule | null = 'group:curators') {
-  const service = await startService(t)
-  await service.addEperson(ruthEmail, { groups: ['curators'] })
-  await service.addEperson('reader@example.org')
-  await service.addEperson('admin@example.org', { admin: true })
-  await service.addRecords('artworks', 'id', records)
-  await service.storage.entities.changeWriteRule('artworks', write, commandEvent('entity.writers'))
-  return { service, client: await service.loggedIn(ruthEmail) }
-}
+const started = (t: TestContext) => startWithArtworks(t, records)
 
 const addressOf = (asked: Readonly<Record<string, string>>): string => `${path}?${new URLSearchParams(asked)}`
 

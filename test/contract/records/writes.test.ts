@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../../src/cli/store.ts'
-import type { WriteRule } from '../../../src/model/entities.ts'
-import { assertProblem } from '../../support/clients/answers.ts'
+import { assertProblem, assertUnauthorized } from '../../support/clients/answers.ts'
 import type { Client } from '../../support/clients/client.ts'
 import type { Event } from '../../support/data/events.ts'
 import { changeText } from '../../support/data/imports.ts'
-import { ruthEmail } from '../../support/data/ruth.ts'
+import { startWithArtworks } from '../../support/data/record-writes.ts'
 import { test } from '../../support/service/engines.ts'
-import { baseUrl, type Service, startService } from '../../support/service/service.ts'
+import { baseUrl, type Service } from '../../support/service/service.ts'
 
 const path = '/api/query/v4/artworks'
 const json = { 'content-type': 'application/json' }
@@ -21,15 +20,7 @@ const records = [
   { id: 'A3', title: 'Noon', year: null, size: null },
 ]
 
-async function started(t: TestContext, write: WriteRule | null = 'group:curators') {
-  const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
-  await service.addEperson(ruthEmail, { groups: ['curators'] })
-  await service.addEperson('reader@example.org')
-  await service.addEperson('admin@example.org', { admin: true })
-  await service.addRecords('artworks', 'id', records)
-  await service.storage.entities.changeWriteRule('artworks', write, commandEvent('entity.writers'))
-  return { service, client: await service.loggedIn(ruthEmail) }
-}
+const started = (t: TestContext) => startWithArtworks(t, records)
 
 const send = (client: Client, method: string, address: string, body: unknown, headers = {}) =>
   client.request(address, {
@@ -325,9 +316,13 @@ test('R6 a key of several fields, and one with any characters, are written at th
   await assertProblem(await send(client, 'PUT', at('a'), {}), 404, 'not-found')
 })
 
-test('R2 an entity that is not there is 404 to a writer, and a built-in one takes no record', async t => {
+test('R2 writers write only what they may read, what is there, and nothing built in', async t => {
   const { service, client } = await started(t)
   const admin = await service.loggedIn('admin@example.org')
+  const { entities } = service.storage
+  await entities.changeReadRule('artworks', 'admin', commandEvent('entity.access'))
+  await assertProblem(await put(client, 'A1', { title: 'X' }), 403, 'access-denied')
+  await assertUnauthorized(await put(service.client(), 'A1', { title: 'X' }))
   await assertProblem(await send(client, 'PUT', '/api/query/v4/nothing/1', {}), 404, 'unknown-entity')
   await assertProblem(await send(admin, 'PUT', '/api/query/v4/items/1', {}), 403, 'not-writable')
 })
