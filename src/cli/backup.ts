@@ -4,13 +4,12 @@ import { type Made, type Progress, sourceOf } from '../admin/backup/make.ts'
 import { openBackups } from '../admin/backup/open-backups.ts'
 import { backUpToStream } from '../admin/backup/stream.ts'
 import { type VerifiedBackup, verifyBackups } from '../admin/backup/verify.ts'
-import { percent } from '../admin/processes/processes.ts'
 import { toConfig } from '../config/config.ts'
 import { quantity } from '../lib/quantities.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Misuse } from './failures.ts'
 import { givenPlace } from './given-path.ts'
-import { asProcess, showProgress } from './long-work.ts'
+import { asProcess, withProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -46,7 +45,7 @@ export function backupCommand(): Command {
       const { json } = own.optsWithGlobals<Json>()
       const place = givenPlace(folder, toConfig(process.env))
       const opened = await openBackups(place, 'read')
-      const backups = await withProgress(progress => verifyBackups(opened, progress))
+      const backups = await withProgress(({ update }) => verifyBackups(opened, update))
       sayResult(json, { backups }, backups.map(describeVerified).join('\n'))
       if (backups.some(({ problems }) => problems.length > 0)) process.exitCode = 1
     })
@@ -60,31 +59,20 @@ function positive(text: string): number {
   return number
 }
 
-async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
-  const progress = showProgress()
-  try {
-    const made = await work(progress.update)
-    progress.done()
-    return made
-  } finally {
-    progress.stop()
-  }
-}
-
 /** Shows the progress of a backup as a bar, and in the list of processes. */
 const listed = <T extends Made & { readonly name: string }>(
   storage: Storage,
   parameters: Readonly<Record<string, string>>,
   work: (progress: Progress) => Promise<T>,
 ): Promise<T> =>
-  withProgress(progress =>
+  withProgress(shown =>
     asProcess(
       storage,
       { kind: 'backup', parameters },
-      run =>
+      shown,
+      ({ signal, progress }) =>
         work((step, share) => {
-          run.signal.throwIfAborted()
-          run.progress(percent(share))
+          signal.throwIfAborted()
           progress(step, share)
         }),
       ({ name, copied, manifest }) => ({

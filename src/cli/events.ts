@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
-import { percent } from '../admin/processes/processes.ts'
 import { quantity } from '../lib/quantities.ts'
 import type { Field } from '../model/entities.ts'
 import { csvHeader, csvLines } from '../model/record-format.ts'
@@ -9,7 +8,7 @@ import { checkpointName, hex } from '../model/trail.ts'
 import { type Verdict, verifyTrail } from '../storage/statements/verify-trail.ts'
 import { eventColumns, type StoredEvent, type TimeRange, type TrailReader } from '../storage/trail.ts'
 import { Misuse } from './failures.ts'
-import { asProcess, showProgress } from './long-work.ts'
+import { asProcess, withProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -38,17 +37,14 @@ export function eventsCommand(): Command {
       if (before > new Date().toISOString()) throw new Misuse('--before takes a time in the past')
       return withStore(async ({ trail }) => {
         const total = await trail.read(async reader => reader.count(before))
-        const progress = showProgress()
         let removed = 0
-        try {
+        await withProgress(async ({ update }) => {
           for (let some = -1; some !== 0; ) {
             some = await trail.pruneSome(before)
             removed += some
-            progress.update('pruning', removed / Math.max(removed, total))
+            update('pruning', removed / Math.max(removed, total))
           }
-        } finally {
-          progress.stop()
-        }
+        })
         if (removed > 0) await trail.record(commandEvent('events.prune', before))
         sayResult(json, { removed, before }, `Removed ${quantity(removed, 'event')} before ${before}.`)
       })
@@ -71,20 +67,18 @@ export function eventsCommand(): Command {
         const { trail } = storage
         // A checkpoint is made first, so that events that were added just now are verified, too.
         await trail.checkpoint()
-        const progress = showProgress()
         const parameters = checkpoint === undefined ? {} : { checkpoint }
-        const verdict = await asProcess(
-          storage,
-          { kind: 'verify-trail', parameters },
-          run =>
-            trail.read(reader =>
-              verifyTrail(reader, { maxFaults, kept: checkpoint ?? null }, share => {
-                run.progress(percent(share))
-                progress.update('verifying', share)
-              }),
-            ),
-          ({ faults, ...counts }) => ({ ...counts, faults: faults.length }),
-        ).finally(progress.stop)
+        const wanted = { maxFaults, kept: checkpoint ?? null }
+        const verdict = await withProgress(shown =>
+          asProcess(
+            storage,
+            { kind: 'verify-trail', parameters },
+            shown,
+            ({ progress }) =>
+              trail.read(reader => verifyTrail(reader, wanted, share => progress('verifying', share))),
+            ({ faults, ...counts }) => ({ ...counts, faults: faults.length }),
+          ),
+        )
         sayResult(json, verdict, describe(verdict, maxFaults))
         if (verdict.faults.length > 0) process.exitCode = 1
       })

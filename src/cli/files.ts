@@ -1,5 +1,4 @@
 import { Command } from 'commander'
-import { percent } from '../admin/processes/processes.ts'
 import type { Config } from '../config/config.ts'
 import type { Files } from '../files/files.ts'
 import { type MoveReport, moveFiles, refuseNested } from '../files/move.ts'
@@ -10,8 +9,8 @@ import type { Process } from '../model/processes.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Misuse } from './failures.ts'
 import { givenPlace } from './given-path.ts'
-import { asProcess, showProgress } from './long-work.ts'
-import { printable, say } from './output.ts'
+import { asProcess, withProgress } from './long-work.ts'
+import { type Json, printable, sayResult } from './output.ts'
 import { withStore } from './store.ts'
 
 /** `carrel files …`: the contents of bitstreams. */
@@ -24,20 +23,7 @@ export function filesCommand(): Command {
     .command('verify')
     .description('Read every file and compare it with its SHA-256.')
     .option('--json', 'print the report as JSON')
-    .action(({ json }: { json?: boolean }) =>
-      withProgress('reading', (storage, files, progress) =>
-        asListed(
-          storage,
-          { kind: 'verify', parameters: {} },
-          progress,
-          (share, signal) => verify(files, storage.repository, share, signal),
-          countsOf,
-        ),
-      ).then(report => {
-        say(json ? JSON.stringify(report, null, 2) : describe(report))
-        if (report.missing.length + report.damaged.length > 0) process.exitCode = 1
-      }),
-    )
+    .action(verifyAll)
 
   command
     .command('clean')
@@ -45,25 +31,7 @@ export function filesCommand(): Command {
       'Clean up files that belong to no bitstream: set them aside after an hour, delete them an hour later.',
     )
     .option('--json', 'print the report as JSON')
-    .action(({ json }: { json?: boolean }) =>
-      withProgress('cleaning', (storage, files, progress) =>
-        asListed(
-          storage,
-          { kind: 'clean', parameters: {} },
-          progress,
-          share => files.sweep(share),
-          report => ({ ...report }),
-        ),
-      ).then(report =>
-        say(
-          json
-            ? JSON.stringify(report, null, 2)
-            : `${report.setAside} set aside, ${report.broughtBack} restored, ${report.deleted} deleted, ` +
-                `${report.leftovers} half-written files removed.` +
-                (report.leftOut === undefined ? '' : `\n${printable(report.leftOut)}.`),
-        ),
-      ),
-    )
+    .action(clean)
 
   command
     .command('move')
@@ -74,89 +42,111 @@ export function filesCommand(): Command {
     .option('--from <place>', 'the place that CARREL_FILES named before')
     .option('--remove', 'with --from: remove each file there once it was read in the new place')
     .option('--json', 'print the report as JSON')
-    .action(async ({ to, from, remove, json }: MoveOptions) => {
-      if ((to === undefined) === (from === undefined)) throw new Misuse('give either --to or --from')
-      if (remove && from === undefined)
-        throw new Misuse('--remove is for --from, when all nodes use the new place')
-      const report = await withProgress('copying', async (storage, own, progress, config) => {
-        const place = givenPlace(to ?? from ?? '', config)
-        await refuseNested(config.files, place)
-        const { repository } = storage
-        const other = await openFiles(place, repository)
-        const places = to === undefined ? { from: other, to: own } : { from: own, to: other }
-        const parameters = {
-          [to === undefined ? 'from' : 'to']: other.place,
-          remove: String(remove === true),
-        }
-        return asListed(
-          storage,
-          { kind: 'move', parameters },
-          progress,
-          (share, signal) => moveFiles({ ...places, repository, remove: remove === true }, share, signal),
-          ({ copied, ...report }) => ({ ...countsOf(report), copied: copied.count, bytes: copied.bytes }),
-        )
-      })
-      say(json ? JSON.stringify(report, null, 2) : describeMove(report))
-      if (report.missing.length + report.damaged.length > 0) process.exitCode = 1
-    })
+    .action(move)
   return command
 }
 
-/** Does work as a process that the service lists (PR5), and shows its progress here, too. */
-const asListed = <T>(
-  storage: Storage,
-  what: Parameters<typeof asProcess>[1],
-  progress: (share: number) => void,
-  work: (share: (share: number) => void, signal: AbortSignal) => Promise<T>,
+async function verifyAll({ json }: Json): Promise<void> {
+  const report = await listed(
+    'reading',
+    async (storage, files) => ({
+      what: { kind: 'verify', parameters: {} },
+      work: (share, signal) => verify(files, storage.repository, share, signal),
+    }),
+    countsOf,
+  )
+  sayResult(json, report, describe(report))
+  failIfFaulty(report)
+}
+
+async function clean({ json }: Json): Promise<void> {
+  const report = await listed(
+    'cleaning',
+    async (_, files) => ({
+      what: { kind: 'clean', parameters: {} },
+      work: share => files.sweep(share),
+    }),
+    report => ({ ...report }),
+  )
+  sayResult(
+    json,
+    report,
+    `${report.setAside} set aside, ${report.broughtBack} restored, ${report.deleted} deleted, ` +
+      `${report.leftovers} half-written files removed.` +
+      (report.leftOut === undefined ? '' : `\n${printable(report.leftOut)}.`),
+  )
+}
+
+interface MoveOptions extends Json {
+  readonly to?: string
+  readonly from?: string
+  readonly remove?: boolean
+}
+
+async function move({ to, from, remove = false, json }: MoveOptions): Promise<void> {
+  if ((to === undefined) === (from === undefined)) throw new Misuse('give either --to or --from')
+  if (remove && from === undefined)
+    throw new Misuse('--remove is for --from, when all nodes use the new place')
+  const report = await listed(
+    'copying',
+    async ({ repository }, own, config) => {
+      const place = givenPlace(to ?? from ?? '', config)
+      await refuseNested(config.files, place)
+      const other = await openFiles(place, repository)
+      const places = to === undefined ? { from: other, to: own } : { from: own, to: other }
+      const parameters = { [to === undefined ? 'from' : 'to']: other.place, remove: String(remove) }
+      return {
+        what: { kind: 'move', parameters },
+        work: (share, signal) => moveFiles({ ...places, repository, remove }, share, signal),
+      }
+    },
+    ({ copied, ...report }) => ({ ...countsOf(report), copied: copied.count, bytes: copied.bytes }),
+  )
+  sayResult(json, report, describeMove(report))
+  failIfFaulty(report)
+}
+
+interface Task<T> {
+  readonly what: Parameters<typeof asProcess>[1]
+  work(share: (share: number) => void, signal: AbortSignal): Promise<T>
+}
+
+/** Does work on the files as a process that the service lists, and shows its progress here, too. */
+const listed = <T>(
+  step: string,
+  task: (storage: Storage, files: Files, config: Config) => Promise<Task<T>>,
   resultOf: (report: T) => Process['result'],
 ): Promise<T> =>
-  asProcess(
-    storage,
-    what,
-    run => {
-      const both = (share: number) => {
-        run.progress(percent(share))
-        progress(share)
-      }
-      return work(both, run.signal)
-    },
-    resultOf,
-  )
+  withStore(async (storage, config) => {
+    const files = await openFiles(config.files, storage.repository)
+    const { what, work } = await task(storage, files, config)
+    return withProgress(shown =>
+      asProcess(
+        storage,
+        what,
+        shown,
+        ({ progress, signal }) => work(share => progress(step, share), signal),
+        resultOf,
+      ),
+    )
+  })
+
+type Faults = Pick<VerifyReport, 'missing' | 'damaged'>
+
+function failIfFaulty({ missing, damaged }: Faults): void {
+  if (missing.length + damaged.length > 0) process.exitCode = 1
+}
 
 /** The report of a process: in place of files that are missing or damaged, their number. */
-const countsOf = (report: Pick<VerifyReport, 'missing' | 'damaged'>): Process['result'] => ({
+const countsOf = (report: Faults): Process['result'] => ({
   ...report,
   missing: report.missing.length,
   damaged: report.damaged.length,
 })
 
-interface MoveOptions {
-  readonly to?: string
-  readonly from?: string
-  readonly remove?: boolean
-  readonly json?: boolean
-}
-
-function withProgress<T>(
-  step: string,
-  work: (storage: Storage, files: Files, progress: (share: number) => void, config: Config) => Promise<T>,
-): Promise<T> {
-  return withStore(async (storage, config) => {
-    const files = await openFiles(config.files, storage.repository)
-    const progress = showProgress()
-    try {
-      const found = await work(storage, files, share => progress.update(step, share), config)
-      progress.done()
-      return found
-    } finally {
-      progress.stop()
-    }
-  })
-}
-
 const namesOf = (files: readonly string[]) => files.map(printable).join('; ')
 
-const faultsOf = ({ missing, damaged }: Pick<VerifyReport, 'missing' | 'damaged'>): readonly string[] => [
+const faultsOf = ({ missing, damaged }: Faults): readonly string[] => [
   ...missing.map(({ sha256, files }) => `missing: ${sha256} of ${namesOf(files)}`),
   ...damaged.map(
     ({ sha256, size, reason, files }) => `damaged: ${sha256} (${size} bytes) of ${namesOf(files)} ${reason}`,

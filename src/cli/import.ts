@@ -1,11 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { percent } from '../admin/processes/processes.ts'
 import type { ChangeKind } from '../import/change-plan.ts'
 import type { Delimiter } from '../import/delimiters.ts'
 import type { Encoding } from '../import/encodings.ts'
 import { RefusedImport } from '../import/faults.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
-import { type Loss, lossInWords } from '../import/loss.ts'
+import { lossInWords } from '../import/loss.ts'
 import { requireFile } from '../import/open-file.ts'
 import * as options from '../import/options.ts'
 import { bothDecimals } from '../import/options.ts'
@@ -14,14 +13,14 @@ import type { HowRead } from '../import/reading-options.ts'
 import { chooseRecipe, keptBy, optionsOf } from '../import/recipe.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import { Interrupted } from '../lib/errors.ts'
-import type { Entity, FieldType } from '../model/entities.ts'
-import type { Run } from '../model/processes.ts'
-import type { FileReading } from '../model/recipes.ts'
+import type { Entity, FieldType, ReadRule } from '../model/entities.ts'
+import type { FileReading, Recipe } from '../model/recipes.ts'
+import type { Entities } from '../storage/entities.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { describe, describeChanges, describePreview, wayOf } from './import-report.ts'
-import { asProcess, showProgress } from './long-work.ts'
-import { say } from './output.ts'
+import { asProcess, type Listed, type ShownProgress, showProgress } from './long-work.ts'
+import { sayResult } from './output.ts'
 import { entityReadOption, entityRule, parseReadRule } from './read-rule.ts'
 import { recipeOfFile } from './recipe.ts'
 import { commandEvent, withStoreOrNew } from './store.ts'
@@ -133,92 +132,122 @@ async function run(file: string, options: Options, kind?: ChangeKind): Promise<v
     // A second signal ends the process at once.
     process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
     const read = await entityRule(options.read, people)
-    const progress = showProgress()
+    const shown = showProgress()
     try {
-      const path = file === '-' ? file : givenPath(file)
       const before = (await entities.all()).get(options.entity)
-      const chosen = chooseRecipe(given, flagsOf(options), before?.recipe)
-      const { types, collations, reading } = optionsOf(chosen)
-      const kept = chosen.recipe.key ?? (chosen.isKept ? [keyOf(before)].flat() : undefined)
-      const keys = options.key ?? (kind === undefined || given ? kept : undefined)
-      if (kind === undefined && keys === undefined)
-        throw new Misuse(
-          '--key is missing: it names the field that identifies a record, or several; --key _row numbers the records of a file that has none',
-        )
-      const [first, ...more] = keys ?? []
-      const key = first !== undefined && more.length === 0 ? first : (keys ?? [])
-      if (chosen.isKept) progress.note(`${options.entity} has a recipe, by which the file is read.`)
-      const work = ({ signal, ...run }: Run): Promise<(ImportReport & HowRead) | ReviseReport> => {
-        const common = {
-          name: options.entity,
-          read,
-          reading,
-          signal: AbortSignal.any([interruption.signal, signal]),
-          event: commandEvent(kind === undefined ? 'entity.import' : 'entity.update'),
-        }
-        const both = (step: string, share: number) => {
-          run.progress(percent(share))
-          progress.update(step, share)
-        }
-        if (kind !== undefined)
-          return reviseFile(path, entities, { ...common, kind, ...(keys && { key }) }, both)
-        const losing = (loss: Loss) => {
-          const words = `${lossInWords(options.entity, loss)}.`
-          run.log(words)
-          progress.note(words)
-        }
-        return importFile(
-          path,
-          entities,
-          {
-            ...common,
-            key,
-            types,
-            collations,
-            replace: options.replace ?? false,
-            losing,
-            ...keptBy(chosen),
-          },
-          both,
-        )
-      }
-      if (options.dryRun) {
-        if (file === '-' && kind !== undefined)
-          throw new Misuse('--dry-run reads changes twice: give a file instead of -')
-        const found = await preview(
-          path,
-          entities,
-          {
-            name: options.entity,
-            types,
-            collations,
-            reading,
-            signal: interruption.signal,
-            ...(kind === undefined ? { key } : { kind, key: keys ? key : keyOf(before) }),
-          },
-          progress.update,
-        )
-        if (found.faults.length === 0) progress.done()
-        progress.stop()
-        say(options.json ? JSON.stringify(found, null, 2) : describePreview(found))
-        if (found.faults.length > 0)
-          throw new RefusedImport({ faults: found.faults, more: found.moreFaults, isCut: false })
-        return
-      }
+      const asked = { ...choose(options, kind, given, before), file, options, read, before }
+      if (asked.chosen.isKept) shown.note(`${options.entity} has a recipe, by which the file is read.`)
+      if (options.dryRun) return await tryOut(asked, entities, shown, interruption.signal)
       const parameters = { entity: options.entity, file, ...(kind && { kind }) }
-      const report = await asProcess(storage, { kind: 'import', parameters }, work, countsOf)
-      progress.done()
-      if (options.json) say(JSON.stringify(report, null, 2))
-      else {
-        say('inserted' in report ? describeChanges(report) : describe(report))
-        if (keptVersions.days > 0 && hasReplaced(report))
-          say(`\`carrel entity versions ${options.entity}\` lists the versions that can be restored.`)
-      }
+      const report = await asProcess(
+        storage,
+        { kind: 'import', parameters },
+        shown,
+        listed =>
+          importAsked(asked, entities, {
+            signal: AbortSignal.any([interruption.signal, listed.signal]),
+            progress: listed.progress,
+            log: line => {
+              listed.log(line)
+              shown.note(line)
+            },
+          }),
+        countsOf,
+      )
+      shown.done()
+      const versions = `\n\`carrel entity versions ${options.entity}\` lists the versions that can be restored.`
+      sayResult(
+        options.json,
+        report,
+        ('inserted' in report ? describeChanges(report) : describe(report)) +
+          (keptVersions.days > 0 && hasReplaced(report) ? versions : ''),
+      )
     } finally {
-      progress.stop()
+      shown.stop()
       process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     }
   })
+}
+
+interface Asked extends ReturnType<typeof choose> {
+  readonly file: string
+  readonly options: Options
+  readonly read: ReadRule | null
+  readonly before: Entity | undefined
+}
+
+/** Chooses the recipe and the key. @throws Misuse if the file has all records and no key is known */
+function choose(
+  options: Options,
+  kind: ChangeKind | undefined,
+  given: Recipe | undefined,
+  before: Entity | undefined,
+) {
+  const chosen = chooseRecipe(given, flagsOf(options), before?.recipe)
+  const kept = chosen.recipe.key ?? (chosen.isKept ? [keyOf(before)].flat() : undefined)
+  const keys = options.key ?? (kind === undefined || given ? kept : undefined)
+  if (kind === undefined && keys === undefined)
+    throw new Misuse(
+      '--key is missing: it names the field that identifies a record, or several; --key _row numbers the records of a file that has none',
+    )
+  const [first, ...more] = keys ?? []
+  const key = first !== undefined && more.length === 0 ? first : (keys ?? [])
+  return { chosen, kind, keys, key }
+}
+
+const pathOf = (file: string) => (file === '-' ? file : givenPath(file))
+
+/** Reads the file and says what an import would change, which changes nothing. */
+async function tryOut(
+  { chosen, kind, keys, key, file, options, before }: Asked,
+  entities: Entities,
+  shown: ShownProgress,
+  signal: AbortSignal,
+): Promise<void> {
+  if (file === '-' && kind !== undefined)
+    throw new Misuse('--dry-run reads changes twice: give a file instead of -')
+  const found = await preview(
+    pathOf(file),
+    entities,
+    {
+      name: options.entity,
+      ...optionsOf(chosen),
+      signal,
+      ...(kind === undefined ? { key } : { kind, key: keys ? key : keyOf(before) }),
+    },
+    shown.update,
+  )
+  if (found.faults.length === 0) shown.done()
+  shown.stop()
+  sayResult(options.json, found, describePreview(found))
+  if (found.faults.length > 0)
+    throw new RefusedImport({ faults: found.faults, more: found.moreFaults, isCut: false })
+}
+
+function importAsked(
+  { chosen, kind, keys, key, file, options, read }: Asked,
+  entities: Entities,
+  { signal, log, progress }: Listed,
+): Promise<(ImportReport & HowRead) | ReviseReport> {
+  const { types, collations, reading } = optionsOf(chosen)
+  const event = commandEvent(kind === undefined ? 'entity.import' : 'entity.update')
+  const common = { name: options.entity, read, reading, signal, event }
+  if (kind !== undefined)
+    return reviseFile(pathOf(file), entities, { ...common, kind, ...(keys && { key }) }, progress)
+  return importFile(
+    pathOf(file),
+    entities,
+    {
+      ...common,
+      key,
+      types,
+      collations,
+      replace: options.replace ?? false,
+      losing: loss => log(`${lossInWords(options.entity, loss)}.`),
+      ...keptBy(chosen),
+    },
+    progress,
+  )
 }
 
 const keyOf = (entity: Entity | undefined): Entity['key'] => entity?.key ?? []

@@ -1,19 +1,18 @@
 import { basename, resolve } from 'node:path'
 import { Command } from 'commander'
-import { percent, unlisted } from '../admin/processes/processes.ts'
+import { unlisted } from '../admin/processes/processes.ts'
 import { openFiles } from '../files/open-files.ts'
 import { OtherStore } from '../files/owner.ts'
 import { countsOf, type IngestReport, ingest } from '../items/ingest/ingest.ts'
 import { BadItem } from '../items/ingest/item.ts'
 import { openItems, requireItems } from '../items/ingest/open-items.ts'
 import { parseDay, shellWord } from '../items/ingest/readers.ts'
-import type { Run } from '../model/processes.ts'
 import { describeReaders, epersonOf, groupRuleForms, type Readers } from '../model/readers.ts'
 import type { People } from '../storage/people.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
-import { asProcess, showProgress } from './long-work.ts'
-import { printable, say } from './output.ts'
+import { asProcess, type Listed, withProgress } from './long-work.ts'
+import { printable, sayResult } from './output.ts'
 import { parseReadRule, readRule } from './read-rule.ts'
 import { commandEvent, withStoreOrNew } from './store.ts'
 
@@ -61,50 +60,44 @@ async function run(folder: string, options: Options): Promise<void> {
     const files = await openFiles(config.files, repository)
     const read = await readersOf(options, people)
     const groups = new Set((await people.listGroups()).map(({ name }) => name))
-    const progress = showProgress()
-    try {
-      const naming = { name: nameOf(options, path), isGiven: options.name !== undefined, isKept: true }
+    const naming = { name: nameOf(options, path), isGiven: options.name !== undefined, isKept: true }
+    const dryRun = options.dryRun ?? false
+    const report = await withProgress(async shown => {
       const items = await openItems(path, { groups, naming })
-      const work = async (run: Run) => {
+      const work = async ({ log, signal, progress }: Listed) => {
         // The folder is claimed before anything is added, so that leftovers of a killed run belong to this
         // store, too.
-        const isOwn = options.dryRun || (await files.claim())
+        const isOwn = dryRun || (await files.claim())
+        const note = (line: string) => {
+          log(line)
+          shown.note(printable(`carrel: ${line}`))
+        }
         const report = await ingest(items, {
           repository,
           files,
           read,
           event: commandEvent('item.add'),
-          dryRun: options.dryRun ?? false,
+          dryRun,
           addOnly: options.addOnly ?? false,
-          note: line => {
-            run.log(line)
-            progress.note(printable(`carrel: ${line}`))
-          },
+          note,
           nameIs: name => `--name ${shellWord(name)}`,
-          failed: ({ item, reason }) => {
-            run.log(`${item}: ${reason}`)
-            progress.note(printable(`carrel: ${item}: ${reason}`))
-          },
+          failed: ({ item, reason }) => note(`${item}: ${reason}`),
           progress: share => {
-            run.signal.throwIfAborted()
-            run.progress(percent(share))
-            progress.update('ingesting', share)
+            signal.throwIfAborted()
+            progress('ingesting', share)
           },
         })
-        if (!isOwn) progress.note(`carrel: ${new OtherStore(files.place).message}`)
-        else if (!report.dryRun) await files.sweep(share => progress.update('cleaning', share))
+        if (!isOwn) shown.note(`carrel: ${new OtherStore(files.place).message}`)
+        else if (!report.dryRun) await files.sweep(share => shown.update('cleaning', share))
         return report
       }
       // A dry run writes nothing, not even that it ran.
-      const report = await (options.dryRun
-        ? work(unlisted())
-        : asProcess(storage, { kind: 'ingest', parameters: { folder } }, work, countsOf))
-      progress.done()
-      say(options.json ? JSON.stringify(report, null, 2) : describe(report))
-      if (report.failed > 0) process.exitCode = 1
-    } finally {
-      progress.stop()
-    }
+      return dryRun
+        ? work({ ...unlisted(), progress: shown.update })
+        : asProcess(storage, { kind: 'ingest', parameters: { folder } }, shown, work, countsOf)
+    })
+    sayResult(options.json, report, describe(report))
+    if (report.failed > 0) process.exitCode = 1
   })
 }
 

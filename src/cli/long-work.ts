@@ -1,9 +1,10 @@
-import { createProcesses } from '../admin/processes/processes.ts'
+import { createProcesses, percent } from '../admin/processes/processes.ts'
+import type { Running } from '../lib/threads/child.ts'
 import type { NewProcess, Process, Run } from '../model/processes.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Shows the current step of long work, and the share of it that is done, 0 to 1 (D1). */
-interface ShownProgress {
+export interface ShownProgress {
   update(step: string, share: number): void
   /** Prints a line that stays above the bar. */
   note(line: string): void
@@ -65,14 +66,43 @@ export function showProgress(): ShownProgress {
   }
 }
 
+/** Does work that shows its progress, whose bar ends with it, however that is. */
+export async function withProgress<T>(work: (shown: ShownProgress) => Promise<T>): Promise<T> {
+  const shown = showProgress()
+  try {
+    const done = await work(shown)
+    shown.done()
+    return done
+  } finally {
+    shown.stop()
+  }
+}
+
+/** What the work of a process is told, and tells. */
+export type Listed = Pick<Run, 'signal' | 'log'> & Pick<Running, 'progress'>
+
 /**
- * Runs the work of a command as a process, so that the service lists it, too. It never waits for other
- * processes.
+ * Runs the work of a command as a process, so that the service lists it and its progress, too (PR5). It never
+ * waits for other processes.
  */
 export const asProcess = <T>(
   { processes }: Pick<Storage, 'processes'>,
   what: Pick<NewProcess, 'kind' | 'parameters'>,
-  work: (run: Run) => Promise<T>,
+  shown: Pick<ShownProgress, 'update'>,
+  work: (listed: Listed) => Promise<T>,
   resultOf: (outcome: T) => Process['result'],
-): Promise<T> =>
-  createProcesses({ processes, atOnce: null }).follow({ ...what, eperson: null }, work, resultOf)
+): Promise<T> => {
+  const listed = (run: Run): Listed => ({
+    signal: run.signal,
+    log: line => run.log(line),
+    progress: (step, share) => {
+      run.progress(percent(share))
+      shown.update(step, share)
+    },
+  })
+  return createProcesses({ processes, atOnce: null }).follow(
+    { ...what, eperson: null },
+    run => work(listed(run)),
+    resultOf,
+  )
+}

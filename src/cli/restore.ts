@@ -5,10 +5,11 @@ import { openStream } from '../admin/backup/stream.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import { placeText } from '../config/files-place.ts'
 import { openFiles } from '../files/open-files.ts'
+import { shellQuoted } from '../items/ingest/readers.ts'
 import type { ExposedEntity } from '../storage/copy/snapshot.ts'
 import { Failure } from './failures.ts'
 import { givenPlace } from './given-path.ts'
-import { showProgress } from './long-work.ts'
+import { withProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
 import { commandEvent, placeOf, restorePlace, withStore } from './store.ts'
 
@@ -31,38 +32,36 @@ export function restoreCommand(): Command {
       'let tokens from before the backup stay valid, including those that have been logged out since (default: everyone logs in again)',
     )
     .option(...jsonOption)
-    .action(async (from: string, { backup, keepSessions, json }: Options) => {
-      const config = toConfig(process.env)
-      const progress = showProgress()
-      try {
-        const report = await restore(
-          work =>
-            from === '-' ? openStream(process.stdin, work) : openBackups(givenPlace(from, config), 'read'),
-          restorePlace(config),
-          {
-            name: backup,
-            endSessions: keepSessions !== true,
-            tokenSecrets: config.tokenSecrets,
-            event: commandEvent('store.restore'),
-          },
-          progress.update,
-        )
-        progress.done()
-        // The restored store opens, and owns the folder of files from now on.
-        const ownsFiles = await withStore(async ({ repository }) =>
-          (await openFiles(config.files, repository)).claim(),
-        )
-        const { name, manifest } = report
-        const { contents, lost, exposed } = manifest
-        sayResult(json, { name, contents, lost, exposed }, describe(report, config, keepSessions === true))
-        if (!ownsFiles)
-          throw new Failure(
-            `the store was restored, but ${placeText(config.files)} has got another owner meanwhile, so no files can be added`,
-          )
-      } finally {
-        progress.stop()
-      }
-    })
+    .action(restoreFrom)
+}
+
+async function restoreFrom(from: string, { backup, keepSessions, json }: Options): Promise<void> {
+  const config = toConfig(process.env)
+  const report = await withProgress(({ update }) =>
+    restore(
+      work =>
+        from === '-' ? openStream(process.stdin, work) : openBackups(givenPlace(from, config), 'read'),
+      restorePlace(config),
+      {
+        name: backup,
+        endSessions: keepSessions !== true,
+        tokenSecrets: config.tokenSecrets,
+        event: commandEvent('store.restore'),
+      },
+      update,
+    ),
+  )
+  // The restored store opens, and owns the folder of files from now on.
+  const ownsFiles = await withStore(async ({ repository }) =>
+    (await openFiles(config.files, repository)).claim(),
+  )
+  const { name, manifest } = report
+  const { contents, lost, exposed } = manifest
+  sayResult(json, { name, contents, lost, exposed }, describe(report, config, keepSessions === true))
+  if (!ownsFiles)
+    throw new Failure(
+      `the store was restored, but ${placeText(config.files)} has got another owner meanwhile, so no files can be added`,
+    )
 }
 
 function describe({ name, manifest }: RestoreReport, config: Config, keptSessions: boolean): string {
@@ -85,7 +84,7 @@ function describe({ name, manifest }: RestoreReport, config: Config, keptSession
 
 /** Writes the command that made an exposed table an entity. */
 const exposeAgain = ({ name, schema, table, key, fields, read }: ExposedEntity): string => {
-  const quoted = (text: string) => `'${printable(text).replaceAll("'", "'\\''")}'`
+  const quoted = (text: string) => shellQuoted(printable(text))
   const part = (text: string) => (/[."]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
   return (
     `  carrel expose ${quoted(`${part(schema)}.${part(table)}`)} --entity ${name} --key ${quoted([key].flat().join(','))} ` +

@@ -85,8 +85,10 @@ export function groupReader(group: string, groups: KnownGroups): `group:${string
   return `group:${group}`
 }
 
-export const shellWord = (text: string) =>
-  /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+/** Writes a text as a word of a shell, in quotes if it needs them. */
+export const shellWord = (text: string) => (/^[\w.-]+$/.test(text) ? text : shellQuoted(text))
+
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** @throws BadItem for a day that doesn't exist, such as 30 February */
 export function parseDay(text: string): string {
