@@ -4,7 +4,7 @@ import { quantity } from '../lib/quantities.ts'
 import { examine, readSettings } from './doctor/examine.ts'
 import { isTrouble } from './doctor/finding.ts'
 import { examined } from './inspect-store.ts'
-import { printable, sayList } from './output.ts'
+import { type Json, printable, say } from './output.ts'
 
 /** `carrel doctor`: looks for known misconfigurations (D8), also while the service runs. */
 export function doctorCommand(): Command {
@@ -13,10 +13,10 @@ export function doctorCommand(): Command {
       'Look for misconfigurations, and say what to do about each. Only a bucket is written to: a probe, removed at once.',
     )
     .option('--json', 'print JSON')
-    .action(async ({ json }: { json?: boolean }) => {
+    .action(async ({ json }: Json) => {
       const config = readSettings(process.env)
       const findings = 'database' in config ? await examine(examined(config)) : config
-      sayList(json, findings, () => inWords(findings))
+      say(json ? JSON.stringify(findings, null, 2) : inWords(findings))
       if (findings.some(isTrouble)) process.exitCode = 1
     })
 }

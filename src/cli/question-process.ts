@@ -2,14 +2,11 @@ import { openBackups } from '../admin/backup/open-backups.ts'
 import { verifyBackups } from '../admin/backup/verify.ts'
 import type { Asked, Question } from '../admin/operation/questions.ts'
 import type { Config } from '../config/config.ts'
-import { addressesOf } from '../http/addresses.ts'
 import { OperatorError } from '../lib/errors.ts'
 import type { Report, Running } from '../lib/threads/child.ts'
-import { signOnAddresses } from '../sso/addresses.ts'
-import type { Finding } from '../sso/check/findings.ts'
 import { explain, WrongProvider } from '../sso/explain.ts'
 import { verifyTrail } from '../storage/statements/verify-trail.ts'
-import { examine } from './doctor/examine.ts'
+import { checkedSignOn, examine } from './doctor/examine.ts'
 import { examined } from './inspect-store.ts'
 import { serveChild } from './serve-child.ts'
 import { withStoreOf } from './store.ts'
@@ -22,7 +19,7 @@ async function answer(config: Config, question: Question, { progress }: Running)
     case 'doctor':
       return { findings: await examine(examined(config)) }
     case 'sso-check':
-      return { findings: await checked(config) }
+      return { findings: await checkedSignOn(config, signOnOf(config)) }
     case 'sso-explain':
       return withStoreOf(config, async ({ identities }) => {
         const parts = { config: { ...config, singleSignOn: signOnOf(config) }, identities }
@@ -47,15 +44,6 @@ function inMembers(error: unknown): never {
 
 /** Maximum number of faults, which is the default of `carrel events verify`. */
 const maxFaults = 20
-
-async function checked(config: Config): Promise<readonly Finding[]> {
-  const { checkSignOn } = await import('../sso/check/check.ts')
-  const addresses = signOnAddresses(addressesOf(config))
-  const findings: Finding[] = []
-  for await (const one of checkSignOn({ ...config, singleSignOn: signOnOf(config), addresses }))
-    findings.push(one)
-  return findings
-}
 
 function signOnOf({ singleSignOn }: Config) {
   if (singleSignOn === null) throw new OperatorError('single sign-on is not configured')

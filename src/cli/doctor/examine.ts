@@ -1,12 +1,14 @@
 import { availableParallelism, totalmem } from 'node:os'
 import { type Config, toConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/file.ts'
+import type { SingleSignOnConfig } from '../../config/providers.ts'
 import { type Environment, readValues } from '../../config/values.ts'
 import { addressesOf } from '../../http/addresses.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Finding } from '../../lib/findings.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { signOnAddresses } from '../../sso/addresses.ts'
+import type { Finding as SignOnFinding } from '../../sso/check/findings.ts'
 import type { StoreFacts } from '../../storage/inspection.ts'
 import { checkDatabase } from './database.ts'
 import { type Check, day, daysOf, type Facts, findingsAbout } from './finding.ts'
@@ -19,12 +21,13 @@ import {
   checkModes,
   checkSpace,
 } from './folders.ts'
-import { checkClock, checkLoad } from './machine.ts'
 import { checkHttps, checkOrigins, checkProxies } from './network.ts'
 import {
   checkAccessTokens,
   checkAdministrator,
   checkBackup,
+  checkClock,
+  checkLoad,
   checkSchema,
   checkSecret,
   checkSessions,
@@ -54,9 +57,12 @@ export async function examine({ config, configFile, place, inspect }: Examined):
     folders: lookAtFolders(config),
     store: 'about' in store ? null : store,
   })
-  const ofProviders: Finding[] = []
-  for await (const one of checkSignOn(config, now)) ofProviders.push(one)
-  return [...('about' in store ? [store] : []), ...findings, ...(await checkBucket(config)), ...ofProviders]
+  return [
+    ...('about' in store ? [store] : []),
+    ...findings,
+    ...(await checkBucket(config)),
+    ...(await checkSignOn(config, now)),
+  ]
 }
 
 /**
@@ -105,21 +111,41 @@ const oldMetadata = 90 * day
 /** Advice for every finding; the findings themselves say what would be right. */
 const seeGuide = 'docs/sso.md explains the setting; `carrel sso check` repeats this part'
 
-/** Makes the findings of `carrel sso check`, and those about old metadata. It asks the providers. */
-async function* checkSignOn(config: Config, now: number): AsyncIterable<Finding> {
-  const { singleSignOn } = config
-  if (singleSignOn === null) return
+/** Makes the findings of `carrel sso check`, which asks the providers. */
+export async function checkedSignOn(
+  config: Config,
+  singleSignOn: SingleSignOnConfig,
+): Promise<readonly SignOnFinding[]> {
   // Loaded only here: the protocol libraries take longer to load than most commands to run.
-  const { checkSignOn: check } = await import('../../sso/check/check.ts')
+  const check = await import('../../sso/check/check.ts')
   const addresses = signOnAddresses(addressesOf(config))
-  for await (const { level, about, what, code, values } of check({ ...config, singleSignOn, addresses }))
-    yield { level, about: `sso ${about}`, what, advice: level === 'ok' ? null : seeGuide, code, values }
-  for (const provider of singleSignOn.providers) {
-    const place = provider.kind === 'saml' ? provider.metadata : undefined
-    const modified = place?.from === 'file' ? statusOf(place.path)?.mtimeMs : undefined
-    if (modified !== undefined && now - modified > oldMetadata)
-      yield findingsAbout(`sso ${provider.id}`).note('metadata-old', { days: daysOf(now - modified) })
-  }
+  const findings: SignOnFinding[] = []
+  for await (const one of check.checkSignOn({ ...config, singleSignOn, addresses })) findings.push(one)
+  return findings
+}
+
+/** Makes the findings of `carrel sso check`, and those about old metadata. */
+async function checkSignOn(config: Config, now: number): Promise<readonly Finding[]> {
+  const { singleSignOn } = config
+  if (singleSignOn === null) return []
+  const findings = await checkedSignOn(config, singleSignOn)
+  return [
+    ...findings.map(({ level, about, what, code, values }) => ({
+      level,
+      about: `sso ${about}`,
+      what,
+      advice: level === 'ok' ? null : seeGuide,
+      code,
+      values,
+    })),
+    ...singleSignOn.providers.flatMap(provider => {
+      const place = provider.kind === 'saml' ? provider.metadata : undefined
+      const modified = place?.from === 'file' ? statusOf(place.path)?.mtimeMs : undefined
+      return modified === undefined || now - modified <= oldMetadata
+        ? []
+        : [findingsAbout(`sso ${provider.id}`).note('metadata-old', { days: daysOf(now - modified) })]
+    }),
+  ]
 }
 
 /**
