@@ -2,9 +2,8 @@ import { Command } from 'commander'
 import { readToken } from '../authn/new-access-token.ts'
 import { Problem } from '../http/problems.ts'
 import { maxAccessTokens, newAccessToken, shownAccessToken } from '../model/access-tokens.ts'
-import type { Credentials, People } from '../storage/people.ts'
-import { Failure, Misuse } from './failures.ts'
-import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
+import { Failure, findEperson, isDisabled, Misuse } from './failures.ts'
+import { type Json, jsonOption, sayResult, sayTable } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 interface AddOptions extends Json {
@@ -30,87 +29,83 @@ export function accessTokenCommand(): Command {
     .option('--networks <networks>', 'only from these addresses and networks, such as 192.0.2.0/24')
     .option('--expires <time>', 'such as 2030-01-31T12:00Z; the default is in 30 days')
     .option(...jsonOption)
-    .action((email: string, options: AddOptions) =>
-      withStore(async ({ accessTokens, people, clock }, { accessTokenLifetime }) => {
-        if (accessTokenLifetime === 0)
-          throw new Failure('CARREL_ACCESS_TOKEN_LIFETIME is 0, so there are no access tokens')
-        const known = await findEperson(people, email)
-        const now = clock.now()
-        const wanted = await readOptions(options, now, accessTokenLifetime * 1000)
-        const { id, token, hash } = newAccessToken()
-        const event = { ...commandEvent('token.add', id), eperson: known.uuid }
-        const added = { ...wanted, id, hash, eperson: known.uuid, created: now }
-        const outcome = await accessTokens.add(added, event)
-        if (outcome === 'name-taken')
-          throw new Failure(`${email} has an access token of this name; choose another one, or revoke it`)
-        if (outcome === 'too-many')
-          throw new Failure(
-            `${email} has ${maxAccessTokens} access tokens; \`carrel access-token list ${email}\` shows them`,
-          )
-        if (outcome === 'no-eperson')
-          throw new Failure(`${email} is disabled; \`carrel eperson enable ${email}\` lets them log in again`)
-        const expires = new Date(wanted.expires).toISOString()
-        sayResult(options.json, { id, token, expires }, token)
-      }),
-    )
+    .action(add)
 
   command
     .command('list [email]')
     .description('List the access tokens of an eperson, or of all. Their secrets are never shown again.')
     .option(...jsonOption)
-    .action((email: string | undefined, { json }: Json) =>
-      withStore(async ({ accessTokens, people }) => {
-        const owner = email === undefined ? null : (await findEperson(people, email)).uuid
-        const emails = new Map((await people.listEpersons()).map(one => [one.uuid, one.email]))
-        const list = (await accessTokens.list(owner)).map(({ id, eperson, name, scope, ...token }) => ({
-          id,
-          email: emails.get(eperson) ?? eperson,
-          name,
-          prefix: shownAccessToken(id),
-          ...scope,
-          networks: token.networks,
-          created: inWords(token.created),
-          expires: inWords(token.expires),
-          lastUsed: token.used === null ? null : inWords(token.used),
-        }))
-        sayList(json, list, () =>
-          table(
-            ['ID', 'EMAIL', 'NAME', 'METHODS', 'EXPIRES', 'LAST USED'],
-            list.map(one => [
-              one.id,
-              one.email,
-              one.name,
-              one.methods.join(','),
-              one.expires,
-              one.lastUsed ?? '',
-            ]),
-          ),
-        )
-      }),
-    )
+    .action(list)
 
   command
     .command('revoke [id]')
     .description('Revoke an access token, or with --all <email> every one of an eperson, at once.')
     .option('--all <email>', 'the eperson')
     .option(...jsonOption)
-    .action((id: string | undefined, { all, json }: Json & { all?: string }) => {
-      if ((id === undefined) === (all === undefined))
-        throw new Misuse('name either the id of an access token or, with --all, an eperson')
-      return withStore(async ({ accessTokens, people }) => {
-        if (id !== undefined) {
-          if (!(await accessTokens.revoke(id, null, commandEvent('token.revoke', id))))
-            throw new Failure(`there is no access token ${id}; \`carrel access-token list\` shows all`)
-          sayResult(json, { id, revoked: true }, `Revoked ${id}.`)
-          return
-        }
-        const { uuid } = await findEperson(people, all ?? '')
-        const event = { ...commandEvent('token.revoke', 'all'), eperson: uuid }
-        const revoked = await accessTokens.revokeAll(uuid, event)
-        sayResult(json, { email: all, revoked }, `Revoked ${revoked} access tokens of ${all}.`)
-      })
-    })
+    .action(revoke)
   return command
+}
+
+const add = (email: string, options: AddOptions): Promise<void> =>
+  withStore(async ({ accessTokens, people, clock }, { accessTokenLifetime }) => {
+    if (accessTokenLifetime === 0)
+      throw new Failure('CARREL_ACCESS_TOKEN_LIFETIME is 0, so there are no access tokens')
+    const { uuid: eperson } = await findEperson(people, email)
+    const created = clock.now()
+    const wanted = await readOptions(options, created, accessTokenLifetime * 1000)
+    const { id, token, hash } = newAccessToken()
+    const event = { ...commandEvent('token.add', id), eperson }
+    const outcome = await accessTokens.add({ ...wanted, id, hash, eperson, created }, event)
+    if (outcome === 'name-taken')
+      throw new Failure(`${email} has an access token of this name; choose another one, or revoke it`)
+    if (outcome === 'too-many')
+      throw new Failure(
+        `${email} has ${maxAccessTokens} access tokens; \`carrel access-token list ${email}\` shows them`,
+      )
+    if (outcome === 'no-eperson') throw isDisabled(email)
+    sayResult(options.json, { id, token, expires: inWords(wanted.expires) }, token)
+  })
+
+const list = (email: string | undefined, { json }: Json): Promise<void> =>
+  withStore(async ({ accessTokens, people }) => {
+    const owner = email === undefined ? null : (await findEperson(people, email)).uuid
+    const emails = new Map((await people.listEpersons()).map(one => [one.uuid, one.email]))
+    const found = (await accessTokens.list(owner)).map(({ id, eperson, name, scope, ...token }) => ({
+      id,
+      email: emails.get(eperson) ?? eperson,
+      name,
+      prefix: shownAccessToken(id),
+      ...scope,
+      networks: token.networks,
+      created: inWords(token.created),
+      expires: inWords(token.expires),
+      lastUsed: token.used === null ? null : inWords(token.used),
+    }))
+    sayTable(json, found, {
+      ID: one => one.id,
+      EMAIL: one => one.email,
+      NAME: one => one.name,
+      METHODS: one => one.methods.join(','),
+      EXPIRES: one => one.expires,
+      'LAST USED': one => one.lastUsed ?? '',
+    })
+  })
+
+function revoke(id: string | undefined, { all, json }: Json & { all?: string }): Promise<void> {
+  if ((id === undefined) === (all === undefined))
+    throw new Misuse('name either the id of an access token or, with --all, an eperson')
+  return withStore(async ({ accessTokens, people }) => {
+    if (id !== undefined) {
+      if (!(await accessTokens.revoke(id, null, commandEvent('token.revoke', id))))
+        throw new Failure(`there is no access token ${id}; \`carrel access-token list\` shows all`)
+      sayResult(json, { id, revoked: true }, `Revoked ${id}.`)
+      return
+    }
+    const { uuid } = await findEperson(people, all ?? '')
+    const event = { ...commandEvent('token.revoke', 'all'), eperson: uuid }
+    const revoked = await accessTokens.revokeAll(uuid, event)
+    sayResult(json, { email: all, revoked }, `Revoked ${revoked} access tokens of ${all}.`)
+  })
 }
 
 async function readOptions({ json: _, name, expires, ...lists }: AddOptions, now: number, longest: number) {
@@ -126,12 +121,6 @@ async function readOptions({ json: _, name, expires, ...lists }: AddOptions, now
     if (error instanceof Problem) throw new Misuse(error.message)
     throw error
   }
-}
-
-async function findEperson(people: People, email: string): Promise<Credentials> {
-  const known = await people.credentials(email)
-  if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
-  return known
 }
 
 const inWords = (time: number) => new Date(time).toISOString()

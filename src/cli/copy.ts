@@ -8,8 +8,8 @@ import { readDatabaseAddress } from '../lib/database-address.ts'
 import { openDump } from '../storage/copy/dump.ts'
 import { Failure, Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
-import { showProgress } from './long-work.ts'
-import { type Json, jsonOption, sayResult, table } from './output.ts'
+import { withProgress } from './long-work.ts'
+import { type Json, jsonOption, sayResult, tableOf } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 interface Options extends Json {
@@ -66,26 +66,20 @@ async function copyTo(url: string, config: Config, json: boolean | undefined): P
     throw new Failure('only an embedded store can be copied; unset CARREL_DATABASE_URL')
   const { copyToPostgres } = await import('../storage/copy/to-postgres.ts')
   const dump = openDump(config.dataFolder)
-  const progress = showProgress()
   try {
-    const parts = await copyToPostgres(
-      url,
-      dump,
-      config.tokenSecrets,
-      commandEvent('store.copy'),
-      progress.update,
+    const parts = await withProgress(({ update }) =>
+      copyToPostgres(url, dump, config.tokenSecrets, commandEvent('store.copy'), update),
     )
-    progress.done()
     sayResult(
       json,
       { parts },
-      `${table(
-        ['COPIED', 'ROWS', 'SHA-256, SENT AND READ BACK'],
-        parts.map(({ part, rows, sha256 }) => [part, rows, sha256]),
-      )}\n\n${nextSteps(config)}`,
+      `${tableOf(parts, {
+        COPIED: one => one.part,
+        ROWS: one => one.rows,
+        'SHA-256, SENT AND READ BACK': one => one.sha256,
+      })}\n\n${nextSteps(config)}`,
     )
   } finally {
-    progress.stop()
     dump.close()
   }
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Entity } from '../model/entities.ts'
 import type { RecordEntity } from '../storage/entities.ts'
 import { Failure, Misuse } from './failures.ts'
-import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
+import { type Json, jsonOption, sayResult, sayTable } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel entity versions`: what imports have replaced and can be restored (D15). */
@@ -14,16 +14,15 @@ export const versionsCommand = (): Command =>
     .action((name: string, { json }: Json) =>
       withStore(async ({ entities }) => {
         requireImported(name, (await entities.all()).get(name))
-        const list = await entities.versions(name)
-        sayList(json, list, () =>
-          table(
-            ['VERSION', 'RECORDS', 'FIELDS', 'MEGABYTES', 'REPLACED', 'BY', 'KEPT UNTIL'],
-            list.map(({ id, records, fields, bytes, replaced, replacedBy, until }) => [
-              ...[id, records, fields.length, Math.ceil(bytes / 1024 / 1024)],
-              ...[replaced, replacedBy, until],
-            ]),
-          ),
-        )
+        sayTable(json, await entities.versions(name), {
+          VERSION: one => one.id,
+          RECORDS: one => one.records,
+          FIELDS: one => one.fields.length,
+          MEGABYTES: one => Math.ceil(one.bytes / 1024 / 1024),
+          REPLACED: one => one.replaced,
+          BY: one => one.replacedBy,
+          'KEPT UNTIL': one => one.until,
+        })
       }),
     )
 

@@ -10,7 +10,7 @@ import { applyCommand } from './entity-apply.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { restoreCommand, versionsCommand } from './entity-versions.ts'
 import { Failure, Misuse } from './failures.ts'
-import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
+import { type Json, jsonOption, printable, sayResult, sayTable, table } from './output.ts'
 import { parseReadRule, readRule } from './read-rule.ts'
 import { recipeCommand } from './recipe.ts'
 import { commandEvent, withStore } from './store.ts'
@@ -25,57 +25,19 @@ export function entityCommand(): Command {
     .command('list')
     .description('List all entities: built in, imported and exposed.')
     .option('--json', 'print JSON, with the fields')
-    .action(({ json }: { json?: boolean }) =>
-      withStore(async ({ entities }) => {
-        const all = await entities.all()
-        const list = [...all.values()].map(entity => shown(entity, all))
-        sayList(json, list, () =>
-          table(
-            ['ENTITY', 'KEY', 'READ', 'WRITE', 'FIELDS', 'RECORDS', 'RELATED TO', 'DEFAULT CONDITION'],
-            list.map(one => [
-              one.name,
-              [one.key].flat().join(', '),
-              one.read,
-              one.write ?? '',
-              one.fields.length,
-              one.records ?? one.table ?? '(built in)',
-              one.relations.map(({ to }) => to.entity).join(', '),
-              one.defaultCondition ?? '',
-            ]),
-          ),
-        )
-      }),
-    )
+    .action(list)
 
   command
     .command('show <name>')
     .description('Show an entity: its fields, who may read and write it, and how it is related.')
     .option(...jsonOption)
-    .action((name: string, { json }: Json) =>
-      withStore(async ({ entities }) => {
-        const all = await entities.all()
-        const entity = all.get(name)
-        if (!entity)
-          throw new Failure(`there is no entity ${name}; \`carrel entity list\` shows all entities`)
-        const one = shown(entity, all)
-        sayResult(json, one, inLines(one))
-      }),
-    )
+    .action(show)
 
   command
     .command('access <name> <rule>')
     .description(`Change who may read an imported or exposed entity: ${ruleForms}.`)
     .option(...jsonOption)
-    .action((name: string, rule: string, { json }: Json) => {
-      parseReadRule(rule, '<rule>')
-      return withStore(async ({ people, entities }) => {
-        if (reservedEntities.has(name))
-          throw new Failure(`${name} is built in; only imported and exposed entities have a rule to change`)
-        const read = await readRule(rule, people)
-        if (!(await entities.changeReadRule(name, read, commandEvent('entity.access')))) throw unknown(name)
-        sayResult(json, { name, read }, `${name} can now be read by ${read}.`)
-      })
-    })
+    .action(setReaders)
 
   command.addCommand(writersCommand())
   command.addCommand(relateCommand())
@@ -90,14 +52,51 @@ export function entityCommand(): Command {
     .command('drop <name>')
     .description('Drop an imported entity with its records, or stop exposing a table (the table stays).')
     .option(...jsonOption)
-    .action((name: string, { json }: Json) =>
-      withStore(async ({ entities }) => {
-        if (!(await entities.drop(name, commandEvent('entity.drop')))) throw unknown(name)
-        sayResult(json, { name, dropped: true }, `Dropped ${name}.`)
-      }),
-    )
+    .action(drop)
   return command
 }
+
+const list = ({ json }: Json): Promise<void> =>
+  withStore(async ({ entities }) => {
+    const all = await entities.all()
+    const found = [...all.values()].map(entity => shown(entity, all))
+    sayTable(json, found, {
+      ENTITY: one => one.name,
+      KEY: one => [one.key].flat().join(', '),
+      READ: one => one.read,
+      WRITE: one => one.write ?? '',
+      FIELDS: one => one.fields.length,
+      RECORDS: one => one.records ?? one.table ?? '(built in)',
+      'RELATED TO': one => one.relations.map(({ to }) => to.entity).join(', '),
+      'DEFAULT CONDITION': one => one.defaultCondition ?? '',
+    })
+  })
+
+const show = (name: string, { json }: Json): Promise<void> =>
+  withStore(async ({ entities }) => {
+    const all = await entities.all()
+    const entity = all.get(name)
+    if (!entity) throw new Failure(`there is no entity ${name}; \`carrel entity list\` shows all entities`)
+    const one = shown(entity, all)
+    sayResult(json, one, inLines(one))
+  })
+
+function setReaders(name: string, rule: string, { json }: Json): Promise<void> {
+  parseReadRule(rule, '<rule>')
+  return withStore(async ({ people, entities }) => {
+    if (reservedEntities.has(name))
+      throw new Failure(`${name} is built in; only imported and exposed entities have a rule to change`)
+    const read = await readRule(rule, people)
+    if (!(await entities.changeReadRule(name, read, commandEvent('entity.access')))) throw unknown(name)
+    sayResult(json, { name, read }, `${name} can now be read by ${read}.`)
+  })
+}
+
+const drop = (name: string, { json }: Json): Promise<void> =>
+  withStore(async ({ entities }) => {
+    if (!(await entities.drop(name, commandEvent('entity.drop')))) throw unknown(name)
+    sayResult(json, { name, dropped: true }, `Dropped ${name}.`)
+  })
 
 const shown = (entity: Entity, all: ReadonlyMap<string, Entity>) => ({
   name: entity.name,
@@ -212,10 +211,7 @@ const defaultCommand = (): Command =>
         const defaultCondition = text === undefined || !entity ? null : conditionOf(text, entity)
         const isKnown =
           entity && (await entities.describe(name, { defaultCondition }, commandEvent('entity.default')))
-        if (!isKnown)
-          throw new Failure(
-            `there is no imported or exposed entity ${name}; \`carrel entity list\` shows all entities`,
-          )
+        if (!isKnown) throw unknown(name)
         sayResult(
           json,
           { name, defaultCondition },

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { passwordFault } from '../authn/password-rules.ts'
 import { hashPassword } from '../authn/passwords.ts'
-import type { Sessions } from '../storage/sessions.ts'
-import type { Storage } from '../storage/storage.ts'
-import { Failure, Misuse } from './failures.ts'
-import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
+import type { Eperson } from '../model/accounts.ts'
+import { Failure, findEperson, Misuse, noEperson } from './failures.ts'
+import { type Json, jsonOption, sayResult, sayTable, tableOf } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
 
 /** `carrel eperson …`: the users who may log in. */
@@ -21,83 +20,21 @@ export function epersonCommand(): Command {
     .option('--last-name <name>', 'their last name')
     .option('--admin', 'make them an administrator')
     .option(...jsonOption)
-    .action(async (email: string, options: AddOptions) => {
-      if (!/^[^\s@]+@[^\s@]+$/.test(email))
-        throw new Misuse(`${JSON.stringify(email)} is not an email address`)
-      const { password, generated } =
-        options.password === false ? noPassword : await choosePassword(email, options)
-      await withStoreOrNew(async ({ people }) => {
-        const added = await people.addEperson(
-          {
-            email,
-            firstName: options.firstName ?? null,
-            lastName: options.lastName ?? null,
-            passwordHash: password && (await hashPassword(password)),
-            administrator: options.admin === true,
-          },
-          commandEvent('eperson.add'),
-        )
-        if (added === 'exists')
-          throw new Failure(
-            `an eperson ${email} already exists; \`carrel eperson password ${email}\` sets their password`,
-          )
-        const { profile: _, ...shown } = added
-        sayResult(
-          options.json,
-          { ...shown, administrator: options.admin === true, ...withPassword(generated) },
-          `Added ${options.admin ? 'administrator' : 'eperson'} ${email} (${added.uuid}).${inWords(generated)}`,
-        )
-      })
-    })
+    .action(add)
+
+  command.command('list').description('List all epersons.').option('--json', 'print JSON').action(list)
 
   command
-    .command('list')
-    .description('List all epersons.')
-    .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) =>
-      withStore(async ({ people }) => {
-        const epersons = await people.listEpersons()
-        sayList(json, epersons, () =>
-          table(
-            ['EMAIL', 'NAME', 'ENABLED', 'GROUPS', 'UUID'],
-            epersons.map(one => [
-              one.email,
-              [one.firstName, one.lastName].filter(Boolean).join(' '),
-              one.enabled ? 'yes' : 'no',
-              one.groups.join(', '),
-              one.uuid,
-            ]),
-          ),
-        )
-      }),
-    )
+    .command('disable <email>')
+    .description('End all tokens of the eperson and refuse their logins.')
+    .option(...jsonOption)
+    .action((email: string, { json }: Json) => setEnabled(email, false, json))
 
-  for (const [verb, enabled] of [
-    ['disable', false],
-    ['enable', true],
-  ] as const)
-    command
-      .command(`${verb} <email>`)
-      .description(
-        enabled ? 'Let the eperson log in again.' : 'End all tokens of the eperson and refuse their logins.',
-      )
-      .option(...jsonOption)
-      .action((email: string, { json }: Json) =>
-        withStore(async ({ people }) => {
-          const event = commandEvent(enabled ? 'eperson.enable' : 'eperson.disable')
-          const changed = await people.setEnabled(email, enabled, event)
-          if (changed === 'no-eperson') throw noEperson(email)
-          const [already, state] = [
-            changed === 'unchanged' ? 'already ' : '',
-            enabled ? 'enabled' : 'disabled',
-          ]
-          sayResult(
-            json,
-            { email, enabled, changed: changed === 'changed' },
-            `${email} is ${already}${state}.`,
-          )
-        }),
-      )
+  command
+    .command('enable <email>')
+    .description('Let the eperson log in again.')
+    .option(...jsonOption)
+    .action((email: string, { json }: Json) => setEnabled(email, true, json))
 
   command
     .command('logout')
@@ -105,24 +42,13 @@ export function epersonCommand(): Command {
     .description('End all tokens of an eperson, or of everybody with --all, at once and on every device.')
     .option('--all', 'end the tokens of everybody')
     .option(...jsonOption)
-    .action((email: string | undefined, { all = false, json }: LogoutOptions) => {
-      if ((email === undefined) !== all) throw new Misuse('name one eperson, or give --all')
-      return withStore(({ people, sessions }) =>
-        email === undefined ? logoutAll(sessions, json) : logout({ people, sessions }, email, json),
-      )
-    })
+    .action(logout)
 
   command
     .command('delete <email>')
     .description('Delete the eperson. Their tokens end at once.')
     .option(...jsonOption)
-    .action((email: string, { json }: Json) =>
-      withStore(async ({ people }) => {
-        const deleted = await people.deleteEperson(email, commandEvent('eperson.delete'))
-        if (deleted === 'no-eperson') throw noEperson(email)
-        sayResult(json, { email, deleted: true }, `Deleted ${email}.`)
-      }),
-    )
+    .action(remove)
 
   command
     .command('password <email>')
@@ -131,55 +57,13 @@ export function epersonCommand(): Command {
     )
     .option('--password-stdin', 'read the password from standard input')
     .option(...jsonOption)
-    .action(async (email: string, options: AddOptions) => {
-      const { password, generated } = await choosePassword(email, options)
-      await withStore(async ({ people }) => {
-        const event = commandEvent('eperson.password')
-        const changed = await people.setPassword({ email }, await hashPassword(password), event)
-        if (changed === 'no-eperson') throw noEperson(email)
-        sayResult(
-          options.json,
-          { email, ...withPassword(generated) },
-          `Set the password of ${email}.${inWords(generated)}`,
-        )
-      })
-    })
+    .action(setPassword)
 
   command
     .command('factors <email>')
     .description('List the second factors of an eperson, and how many recovery codes are left.')
     .option(...jsonOption)
-    .action((email: string, { json }: Json) =>
-      withStore(async ({ factors, people }) => {
-        const known = await people.credentials(email)
-        if (!known) throw noEperson(email)
-        const { factors: found, recoveryCodes } = await factors.of(known.uuid)
-        const list = found.map(({ id, kind, name, alone, created, used }) => ({
-          id,
-          kind,
-          name,
-          alone,
-          created: new Date(created).toISOString(),
-          lastUsed: used === null ? null : new Date(used).toISOString(),
-        }))
-        sayResult(
-          json,
-          { email, factors: list, recoveryCodes },
-          list.length === 0
-            ? `${email} has no second factor.`
-            : `${table(
-                ['KIND', 'NAME', 'INSTEAD OF PASSWORD', 'CREATED', 'LAST USED'],
-                list.map(one => [
-                  one.kind,
-                  one.name,
-                  one.alone ? 'yes' : 'no',
-                  one.created,
-                  one.lastUsed ?? '',
-                ]),
-              )}\nRecovery codes left: ${recoveryCodes}`,
-        )
-      }),
-    )
+    .action(listFactors)
 
   command
     .command('reset-factors <email>')
@@ -187,36 +71,8 @@ export function epersonCommand(): Command {
       'Remove all second factors and recovery codes of an eperson who has lost them. Their tokens end at once.',
     )
     .option(...jsonOption)
-    .action((email: string, { json }: Json) =>
-      withStore(async ({ factors, people }) => {
-        const known = await people.credentials(email)
-        if (!known) throw noEperson(email)
-        const event = { ...commandEvent('factor.reset'), eperson: known.uuid }
-        const removed = await factors.reset(known.uuid, event)
-        sayResult(json, { email, removed }, `Removed ${removed} second factors of ${email}.`)
-      }),
-    )
+    .action(resetFactors)
   return command
-}
-
-interface LogoutOptions extends Json {
-  all?: boolean
-}
-
-async function logout(
-  { people, sessions }: Pick<Storage, 'people' | 'sessions'>,
-  email: string,
-  json: boolean | undefined,
-): Promise<void> {
-  const known = await people.credentials(email)
-  if (!known) throw noEperson(email)
-  await sessions.logout(known.uuid, { ...commandEvent('logout'), eperson: known.uuid })
-  sayResult(json, { email, loggedOut: true }, `Ended all tokens of ${email}.`)
-}
-
-async function logoutAll(sessions: Sessions, json: boolean | undefined): Promise<void> {
-  const epersons = await sessions.endAll(commandEvent('logout', 'everybody'))
-  sayResult(json, { epersons, loggedOut: true }, `Ended all tokens of all ${epersons} epersons.`)
 }
 
 interface AddOptions extends Json {
@@ -227,10 +83,133 @@ interface AddOptions extends Json {
   admin?: boolean
 }
 
-const noPassword = { password: null, generated: null }
+async function add(email: string, options: AddOptions): Promise<void> {
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Misuse(`${JSON.stringify(email)} is not an email address`)
+  const { password, generated } =
+    options.password === false ? noPassword : await choosePassword(email, options)
+  const administrator = options.admin === true
+  await withStoreOrNew(async ({ people }) => {
+    const added = await people.addEperson(
+      {
+        email,
+        firstName: options.firstName ?? null,
+        lastName: options.lastName ?? null,
+        passwordHash: password && (await hashPassword(password)),
+        administrator,
+      },
+      commandEvent('eperson.add'),
+    )
+    if (added === 'exists')
+      throw new Failure(
+        `an eperson ${email} already exists; \`carrel eperson password ${email}\` sets their password`,
+      )
+    const { profile: _, ...shown } = added
+    sayResult(
+      options.json,
+      { ...shown, administrator, ...withPassword(generated) },
+      `Added ${administrator ? 'administrator' : 'eperson'} ${email} (${added.uuid}).${inWords(generated)}`,
+    )
+  })
+}
 
-const noEperson = (email: string) =>
-  new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
+const list = ({ json }: Json): Promise<void> =>
+  withStore(async ({ people }) =>
+    sayTable(json, await people.listEpersons(), {
+      ...epersonColumns,
+      GROUPS: one => one.groups.join(', '),
+      UUID: one => one.uuid,
+    }),
+  )
+
+/** The first columns of every list of epersons. */
+export const epersonColumns = {
+  EMAIL: (one: Eperson): string => one.email,
+  NAME: (one: Eperson): string => [one.firstName, one.lastName].filter(Boolean).join(' '),
+  ENABLED: (one: Eperson): string => (one.enabled ? 'yes' : 'no'),
+}
+
+const setEnabled = (email: string, enabled: boolean, json: boolean | undefined): Promise<void> =>
+  withStore(async ({ people }) => {
+    const event = commandEvent(enabled ? 'eperson.enable' : 'eperson.disable')
+    const outcome = await people.setEnabled(email, enabled, event)
+    if (outcome === 'no-eperson') throw noEperson(email)
+    const changed = outcome === 'changed'
+    const state = `${changed ? '' : 'already '}${enabled ? 'enabled' : 'disabled'}`
+    sayResult(json, { email, enabled, changed }, `${email} is ${state}.`)
+  })
+
+function logout(email: string | undefined, { all = false, json }: Json & { all?: boolean }): Promise<void> {
+  if ((email === undefined) !== all) throw new Misuse('name one eperson, or give --all')
+  return withStore(async ({ people, sessions }) => {
+    if (email === undefined) {
+      const epersons = await sessions.endAll(commandEvent('logout', 'everybody'))
+      sayResult(json, { epersons, loggedOut: true }, `Ended all tokens of all ${epersons} epersons.`)
+      return
+    }
+    const { uuid } = await findEperson(people, email)
+    await sessions.logout(uuid, { ...commandEvent('logout'), eperson: uuid })
+    sayResult(json, { email, loggedOut: true }, `Ended all tokens of ${email}.`)
+  })
+}
+
+const remove = (email: string, { json }: Json): Promise<void> =>
+  withStore(async ({ people }) => {
+    const deleted = await people.deleteEperson(email, commandEvent('eperson.delete'))
+    if (deleted === 'no-eperson') throw noEperson(email)
+    sayResult(json, { email, deleted: true }, `Deleted ${email}.`)
+  })
+
+async function setPassword(email: string, options: AddOptions): Promise<void> {
+  const { password, generated } = await choosePassword(email, options)
+  await withStore(async ({ people }) => {
+    const event = commandEvent('eperson.password')
+    const changed = await people.setPassword({ email }, await hashPassword(password), event)
+    if (changed === 'no-eperson') throw noEperson(email)
+    sayResult(
+      options.json,
+      { email, ...withPassword(generated) },
+      `Set the password of ${email}.${inWords(generated)}`,
+    )
+  })
+}
+
+const listFactors = (email: string, { json }: Json): Promise<void> =>
+  withStore(async ({ factors, people }) => {
+    const { uuid } = await findEperson(people, email)
+    const { factors: found, recoveryCodes } = await factors.of(uuid)
+    const list = found.map(({ id, kind, name, alone, created, used }) => ({
+      id,
+      kind,
+      name,
+      alone,
+      created: new Date(created).toISOString(),
+      lastUsed: used === null ? null : new Date(used).toISOString(),
+    }))
+    const asTable = () =>
+      tableOf(list, {
+        KIND: one => one.kind,
+        NAME: one => one.name,
+        'INSTEAD OF PASSWORD': one => (one.alone ? 'yes' : 'no'),
+        CREATED: one => one.created,
+        'LAST USED': one => one.lastUsed ?? '',
+      })
+    sayResult(
+      json,
+      { email, factors: list, recoveryCodes },
+      list.length === 0
+        ? `${email} has no second factor.`
+        : `${asTable()}\nRecovery codes left: ${recoveryCodes}`,
+    )
+  })
+
+const resetFactors = (email: string, { json }: Json): Promise<void> =>
+  withStore(async ({ factors, people }) => {
+    const { uuid } = await findEperson(people, email)
+    const removed = await factors.reset(uuid, { ...commandEvent('factor.reset'), eperson: uuid })
+    sayResult(json, { email, removed }, `Removed ${removed} second factors of ${email}.`)
+  })
+
+const noPassword = { password: null, generated: null }
 
 /** A generated password is shown once; one that was given is never shown. */
 const withPassword = (generated: string | null) => (generated === null ? {} : { password: generated })

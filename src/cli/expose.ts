@@ -5,7 +5,7 @@ import type { Entities } from '../storage/entities.ts'
 import type { ForeignKey } from '../storage/exposing.ts'
 import { addRelation, described } from './entity-relations.ts'
 import { Failure, Misuse } from './failures.ts'
-import { sayResult, table } from './output.ts'
+import { sayResult, tableOf } from './output.ts'
 import { entityReadOption, entityRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -54,15 +54,12 @@ export function exposeCommand(): Command {
         )
         const keys = await relateByForeignKeys(entities, exposed.name, options.relate === true)
         const { source: _, ...shown } = exposed
-        const columns = table(
-          ['FIELD', 'TYPE', 'NULLABLE', 'SORTABLE'],
-          exposed.fields.map(field => [
-            field.name,
-            field.type,
-            field.nullable ? 'yes' : 'no',
-            field.sortable === false ? 'no' : 'yes',
-          ]),
-        )
+        const columns = tableOf(exposed.fields, {
+          FIELD: one => one.name,
+          TYPE: one => one.type,
+          NULLABLE: one => (one.nullable ? 'yes' : 'no'),
+          SORTABLE: one => (one.sortable === false ? 'no' : 'yes'),
+        })
         const sentence = `${schema}.${ofSchema} can be read as ${exposed.name}, by ${exposed.read}, in the order of ${[exposed.key].flat().join(', ')}.`
         sayResult(
           options.json,

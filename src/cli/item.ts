@@ -7,7 +7,7 @@ import { describeReaders, epersonOf, type ReaderRule, type Readers, ruleForms } 
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 import { Failure, Misuse } from './failures.ts'
-import { type Json, jsonOption, printable, say, sayResult, table } from './output.ts'
+import { type Json, jsonOption, printable, say, sayResult, table, tableOf } from './output.ts'
 import { readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -155,15 +155,12 @@ const asJson = (items: readonly ListedItem[], isFirst: boolean) =>
   items.map((one, at) => `${isFirst && at === 0 ? '[' : ','}\n  ${JSON.stringify(one)}`).join('')
 
 function asTable(items: readonly ListedItem[], isFirst: boolean): string {
-  const text = table(
-    ['ITEM', 'TITLE', 'FILES', 'READERS'],
-    items.map(({ identifier, title, files, readers }) => [
-      identifier,
-      title ?? '',
-      files,
-      describeReaders(readers),
-    ]),
-  )
+  const text = tableOf(items, {
+    ITEM: one => one.identifier,
+    TITLE: one => one.title ?? '',
+    FILES: one => one.files,
+    READERS: one => describeReaders(one.readers),
+  })
   return `${isFirst ? text : text.slice(text.indexOf('\n') + 1)}\n`
 }
 
@@ -192,15 +189,12 @@ const describe = (item: Item, files: readonly Bitstream[]): string =>
     '',
     files.length === 0
       ? 'No files.'
-      : table(
-          ['FILE', 'BYTES', 'READERS', 'UUID'],
-          files.map(({ bundle, name, size, readers, uuid }) => [
-            `${bundle}/${name}`,
-            size,
-            describeReaders(readers),
-            uuid,
-          ]),
-        ),
+      : tableOf(files, {
+          FILE: one => `${one.bundle}/${one.name}`,
+          BYTES: one => one.size,
+          READERS: one => describeReaders(one.readers),
+          UUID: one => one.uuid,
+        }),
   ].join('\n')
 
 const stateOf = ({ withdrawn, discoverable }: Item) =>

@@ -4,7 +4,7 @@ import { issueLoginLink, linkLifetime } from '../authn/login.ts'
 import { createTickets } from '../authn/tickets.ts'
 import { toConfig } from '../config/config.ts'
 import { isLocal } from '../http/same-machine.ts'
-import { Failure } from './failures.ts'
+import { Failure, findEperson, isDisabled } from './failures.ts'
 import { type Json, jsonOption, sayResult } from './output.ts'
 import { withStore } from './store.ts'
 
@@ -31,10 +31,8 @@ export function openCommand(): Command {
 
 const linkFor = (email: string, baseUrl: string): Promise<string> =>
   withStore(async ({ people, clock, identities }) => {
-    const known = await people.credentials(email)
-    if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
-    if (!known.enabled)
-      throw new Failure(`${email} is disabled; \`carrel eperson enable ${email}\` lets them log in again`)
+    const known = await findEperson(people, email)
+    if (!known.enabled) throw isDisabled(email)
     process.stderr.write(`The link logs ${email} in once, within ${linkLifetime} seconds.\n`)
     return issueLoginLink(createTickets(identities, clock), baseUrl, known)
   })

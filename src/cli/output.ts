@@ -57,11 +57,21 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
 /** Replaces characters of names that could move the cursor or reverse the line. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '\uFFFD')
 
-/** Writes a list, as JSON or as a table. */
-export const sayList = <T>(json: boolean | undefined, list: readonly T[], asTable: () => string): void =>
-  say(json ? JSON.stringify(list, null, 2) : asTable())
+/** The cells of rows by the headings of their columns. */
+type Columns<T> = Readonly<Record<string, (row: T) => string | number>>
 
-/** Writes the result of a command, as one JSON object or in words. */
+/** Formats a list as a table. */
+export const tableOf = <T>(list: readonly T[], columns: Columns<T>): string =>
+  table(
+    Object.keys(columns),
+    list.map(row => Object.values(columns).map(cell => cell(row))),
+  )
+
+/** Writes a list, as JSON or as a table. */
+export const sayTable = <T>(json: boolean | undefined, list: readonly T[], columns: Columns<T>): void =>
+  say(json ? JSON.stringify(list, null, 2) : tableOf(list, columns))
+
+/** Writes the result of a command, as JSON or in words. */
 export const sayResult = (json: boolean | undefined, result: object, words: string): void =>
   say(json ? JSON.stringify(result, null, 2) : words)
 

@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
 import type { SingleSignOnConfig } from '../config/providers.ts'
-import { addressesOf } from '../http/addresses.ts'
 import { isObject } from '../lib/json.ts'
-import { signOnAddresses } from '../sso/addresses.ts'
-import type { Finding } from '../sso/check/findings.ts'
+import { quantity } from '../lib/quantities.ts'
 import {
   type Explained,
   type ExplainRequest,
@@ -15,8 +13,9 @@ import {
   wantedLink,
 } from '../sso/explain.ts'
 import type { SubjectOf } from '../storage/identities.ts'
-import { Failure, Misuse } from './failures.ts'
-import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
+import { checkedSignOn } from './doctor/examine.ts'
+import { Failure, Misuse, noEperson } from './failures.ts'
+import { type Json, jsonOption, printable, sayResult, sayTable } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel sso …`: checks the configuration of single sign-on, and lists, adds and removes identities. */
@@ -29,23 +28,7 @@ export function ssoCommand(): Command {
     .command('check')
     .description('Check the configuration and ask the providers. Changes nothing.')
     .option('--json', 'print JSON')
-    .action(async ({ json }: { json?: boolean }) => {
-      const config = toConfig(process.env)
-      const singleSignOn = signOnOf(config)
-      const findings: Finding[] = []
-      // Loaded only here: the protocol libraries take longer to load than most commands to run.
-      const { checkSignOn } = await import('../sso/check/check.ts')
-      const addresses = signOnAddresses(addressesOf(config))
-      for await (const finding of checkSignOn({ ...config, singleSignOn, addresses })) findings.push(finding)
-      sayList(json, findings, () =>
-        table(
-          ['', 'ABOUT', 'FOUND'],
-          findings.map(({ level, about, what }) => [level, about, what]),
-        ),
-      )
-      const errors = findings.filter(({ level }) => level === 'error').length
-      if (errors > 0) throw new Failure(`${errors} ${errors === 1 ? 'error' : 'errors'} found; see above`)
-    })
+    .action(check)
 
   command
     .command('explain')
@@ -55,84 +38,91 @@ export function ssoCommand(): Command {
     .option('--provider <id>', 'the provider that they come from; required if there are several')
     .option('--entity-id <entityId>', 'of a federation, the identity provider that they come from')
     .option('--json', 'print JSON')
-    .action((options: ExplainOptions) =>
-      withStore(async ({ identities }, config) => {
-        const { provider = null, entityId = null, json } = options
-        const parts = { config: { ...config, singleSignOn: signOnOf(config) }, identities }
-        const explained = await explain({ provider, entityId, given: givenBy(options) }, parts).catch(error =>
-          inOptions(error),
-        )
-        sayResult(json, explained, inWords(explained))
-      }),
-    )
+    .action(explainLogin)
 
   command
     .command('identities')
     .description('List the identities of epersons at providers.')
     .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) =>
-      withStore(async ({ identities }) => {
-        const linked = await identities.listIdentities()
-        sayList(json, linked, () =>
-          table(
-            ['EMAIL', 'PROVIDER', 'SUBJECT', 'LINKED'],
-            linked.map(one => [one.email, one.provider, one.subject, one.linked]),
-          ),
-        )
-      }),
-    )
+    .action(listIdentities)
 
   command
     .command('link <email> <provider> <subject>')
     .description('Link an eperson to a subject of a provider: from then on, a login there is theirs.')
     .option('--entity-id <entityId>', 'of a federation, the identity provider')
     .option(...jsonOption)
-    .action((email: string, id: string, given: string, { entityId = null, json }: LinkOptions) =>
-      withStore(async ({ identities }, config) => {
-        const wanted = { provider: id, subject: given, entityId }
-        const { provider, subject } = subjectOf(wanted, signOnOf(config))
-        const linked = await identities.link(
-          email,
-          { provider, subject },
-          commandEvent('eperson.link', provider),
-        )
-        if (linked === 'no-eperson')
-          throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
-        if (linked === 'taken')
-          throw new Failure('this subject is another eperson; `carrel sso unlink` removes that link')
-        if (linked === 'other-subject')
-          throw new Failure(`${email} is another subject there; \`carrel sso unlink\` removes that link`)
-        const already = linked === 'unchanged'
-        sayResult(
-          json,
-          { email, provider, subject, linked: !already },
-          already
-            ? `${email} is ${subject} at ${provider} already.`
-            : `${email} is ${subject} at ${provider}.`,
-        )
-      }),
-    )
+    .action(link)
 
   command
     .command('unlink <email> <provider>')
     .description("Remove an eperson's identity at a provider. Their tokens end.")
     .option(...jsonOption)
-    .action((email: string, provider: string, { json }: Json) =>
-      withStore(async ({ identities }) => {
-        const changed = await identities.unlink(email, provider, commandEvent('eperson.unlink', provider))
-        if (changed === 'no-eperson')
-          throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
-        if (changed === 'unchanged')
-          throw new Failure(`${email} has no identity at ${provider}; \`carrel sso identities\` shows all`)
-        sayResult(
-          json,
-          { email, provider, unlinked: true },
-          `Removed the identity of ${email} at ${provider}.`,
-        )
-      }),
-    )
+    .action(unlink)
   return command
 }
+
+async function check({ json }: Json): Promise<void> {
+  const config = toConfig(process.env)
+  const findings = await checkedSignOn(config, signOnOf(config))
+  sayTable(json, findings, {
+    '': one => one.level,
+    ABOUT: one => one.about,
+    FOUND: one => one.what,
+  })
+  const errors = findings.filter(({ level }) => level === 'error').length
+  if (errors > 0) throw new Failure(`${quantity(errors, 'error')} found; see above`)
+}
+
+const explainLogin = (options: ExplainOptions): Promise<void> =>
+  withStore(async ({ identities }, config) => {
+    const { provider = null, entityId = null, json } = options
+    const parts = { config: { ...config, singleSignOn: signOnOf(config) }, identities }
+    const explained = await explain({ provider, entityId, given: givenBy(options) }, parts).catch(error =>
+      inOptions(error),
+    )
+    sayResult(json, explained, inWords(explained))
+  })
+
+const listIdentities = ({ json }: Json): Promise<void> =>
+  withStore(async ({ identities }) =>
+    sayTable(json, await identities.listIdentities(), {
+      EMAIL: one => one.email,
+      PROVIDER: one => one.provider,
+      SUBJECT: one => one.subject,
+      LINKED: one => one.linked,
+    }),
+  )
+
+const link = (
+  email: string,
+  id: string,
+  given: string,
+  { entityId = null, json }: LinkOptions,
+): Promise<void> =>
+  withStore(async ({ identities }, config) => {
+    const { provider, subject } = subjectOf({ provider: id, subject: given, entityId }, signOnOf(config))
+    const linked = await identities.link(email, { provider, subject }, commandEvent('eperson.link', provider))
+    if (linked === 'no-eperson') throw noEperson(email)
+    if (linked === 'taken')
+      throw new Failure('this subject is another eperson; `carrel sso unlink` removes that link')
+    if (linked === 'other-subject')
+      throw new Failure(`${email} is another subject there; \`carrel sso unlink\` removes that link`)
+    const already = linked === 'unchanged'
+    sayResult(
+      json,
+      { email, provider, subject, linked: !already },
+      `${email} is ${subject} at ${provider}${already ? ' already' : ''}.`,
+    )
+  })
+
+const unlink = (email: string, provider: string, { json }: Json): Promise<void> =>
+  withStore(async ({ identities }) => {
+    const changed = await identities.unlink(email, provider, commandEvent('eperson.unlink', provider))
+    if (changed === 'no-eperson') throw noEperson(email)
+    if (changed === 'unchanged')
+      throw new Failure(`${email} has no identity at ${provider}; \`carrel sso identities\` shows all`)
+    sayResult(json, { email, provider, unlinked: true }, `Removed the identity of ${email} at ${provider}.`)
+  })
 
 function signOnOf({ singleSignOn }: Config): SingleSignOnConfig {
   if (singleSignOn === null)

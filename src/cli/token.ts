@@ -5,7 +5,7 @@ import { createTickets } from '../authn/tickets.ts'
 import { createTokens } from '../authn/tokens.ts'
 import { commandLineMethod } from '../model/accounts.ts'
 import { keyringOf } from '../model/keys.ts'
-import { Failure } from './failures.ts'
+import { Failure, findEperson, isDisabled } from './failures.ts'
 import { type Json, sayResult } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
 
@@ -17,17 +17,14 @@ export function tokenCommand(): Command {
     .option('--json', 'print the token and when it expires as JSON')
     .action((email: string, { json }: Json) =>
       withStore(async ({ people, sessions, clock, identities, secrets }, config) => {
-        const known = await people.credentials(email)
-        if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
+        const known = await findEperson(people, email)
         const event = { ...commandEvent('login'), eperson: known.uuid, method: commandLineMethod }
         const begins = newSession(clock.now(), config)
         const begun = await sessions.begin({ ...known, renewedHash: null, begins }, event)
         if (!begun)
-          throw new Failure(
-            known.enabled
-              ? `${email} was changed at the same moment; repeat the command`
-              : `${email} is disabled; \`carrel eperson enable ${email}\` lets them log in again`,
-          )
+          throw known.enabled
+            ? new Failure(`${email} was changed at the same moment; repeat the command`)
+            : isDisabled(email)
         const tokens = createTokens({
           sessions,
           clock,
