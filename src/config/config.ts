@@ -1,14 +1,26 @@
 import { join, resolve } from 'node:path'
-import { readDatabaseAddress } from '../lib/database-address.ts'
 import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
 import { type BucketServer, type FilesPlace, filesPlace } from './files-place.ts'
-import { type Look, lookOf, type MailConfig, mailOf, type StopTimes, stopOf, uploadsOf } from './parts.ts'
+import {
+  type DatabaseConfig,
+  databaseOf,
+  keptVersionsOf,
+  type Look,
+  lookOf,
+  type MailConfig,
+  mailOf,
+  megabyte,
+  type SecondFactorConfig,
+  type StopTimes,
+  secondFactorOf,
+  stopOf,
+  uploadsOf,
+} from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
 import { readSignOn } from './read-providers.ts'
-import { type SecondFactorConfig, secondFactorOf } from './second-factor.ts'
 import type { FilesSentBy } from './settings.ts'
 import { type Environment, readValues, type Values } from './values.ts'
 
@@ -106,16 +118,6 @@ export type Config = Readonly<{
 }> &
   SecondFactorConfig
 
-type DatabaseConfig =
-  | Readonly<{ kind: 'embedded' }>
-  | Readonly<{
-      kind: 'postgres'
-      url: string
-      replicaUrl: string | null
-      poolSize: number
-      queue: number
-    }>
-
 /**
  * Makes the configuration.
  * @param values what was read from the environment
@@ -127,33 +129,12 @@ export function toConfig(env: Environment, values: Values = readValues(env)): Co
   const [first] = wrong
   if (first) throw first
 
-  function databaseOf(): DatabaseConfig {
-    const url = value('CARREL_DATABASE_URL')
-    const replicaUrl = value('CARREL_DATABASE_REPLICA_URL')
-    if (url === null && replicaUrl !== null)
-      throw new ConfigError('CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL to the primary, as well')
-    for (const key of ['CARREL_DATABASE_URL', 'CARREL_DATABASE_REPLICA_URL'] as const) {
-      const address = readDatabaseAddress(value(key) ?? '')
-      if (typeof address === 'string') throw new ConfigError(`${key}: ${address}`)
-    }
-    const [poolSize, queue] = [required('CARREL_DATABASE_POOL_SIZE'), required('CARREL_DATABASE_QUEUE')]
-    return url === null ? { kind: 'embedded' } : { kind: 'postgres', url, replicaUrl, poolSize, queue }
-  }
-  const dataFolder = resolve(required('CARREL_DATA'))
   const port = required('CARREL_PORT')
   const baseUrl = value('CARREL_BASE_URL') ?? `http://localhost:${port}`
   const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
   const trustedProxies = value('CARREL_TRUSTED_PROXIES') ?? []
-  const filesSentBy = required('CARREL_FILES_SENT_BY')
-  const pathStyle = value('CARREL_FILES_PATH_STYLE')
-  const bucketServer = {
-    endpoint: value('CARREL_FILES_ENDPOINT'),
-    region: value('CARREL_FILES_REGION'),
-    pathStyle: pathStyle === null ? null : pathStyle === 'true',
-  }
-  const files = filesPlace(value('CARREL_FILES') ?? join(dataFolder, 'files'), bucketServer)
-  const backups = value('CARREL_BACKUPS')
-  refuseSender(filesSentBy, files, trustedProxies)
+  const places = placesOf(values)
+  refuseSender(places.filesSentBy, places.files, trustedProxies)
   const { methods, singleSignOn } = readSignOn(structured.singleSignOn, {
     file: env.CARREL_CONFIG ?? '',
     env,
@@ -164,15 +145,11 @@ export function toConfig(env: Environment, values: Values = readValues(env)): Co
   })
   const groups = specialGroups(structured, methods)
   refuseTooManyGroups(groups.methodGroups, singleSignOn)
-  const database = databaseOf()
+  const database = databaseOf(values)
   return Object.freeze({
     database,
-    dataFolder,
-    filesQuota: inBytes(value('CARREL_FILES_QUOTA')),
-    files,
-    sharedFiles: database.kind === 'postgres' && value('CARREL_FILES') !== null ? files : null,
-    bucketServer,
-    filesSentBy,
+    ...places,
+    sharedFiles: database.kind === 'postgres' && value('CARREL_FILES') !== null ? places.files : null,
     host: required('CARREL_HOST'),
     port,
     baseUrl,
@@ -202,7 +179,7 @@ export function toConfig(env: Environment, values: Values = readValues(env)): Co
     workers: workersFor(required('CARREL_WORKERS'), database),
     requestTimeout: required('CARREL_REQUEST_TIMEOUT'),
     stop: stopOf(values),
-    importSize: required('CARREL_IMPORT_SIZE') * 1024 * 1024,
+    importSize: required('CARREL_IMPORT_SIZE') * megabyte,
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),
     passwordQueue: required('CARREL_PASSWORD_QUEUE'),
     maxListings: required('CARREL_LISTINGS'),
@@ -212,17 +189,9 @@ export function toConfig(env: Environment, values: Values = readValues(env)): Co
     cacheSize: required('CARREL_CACHE_SIZE') * megabyte,
     eventsRetention: value('CARREL_EVENTS_RETENTION'),
     eventsSize: required('CARREL_EVENTS_SIZE') * megabyte,
-    keptVersions: {
-      days: required('CARREL_KEPT_VERSIONS'),
-      bytes: required('CARREL_KEPT_VERSIONS_SIZE') * megabyte,
-      held: {
-        time: required('CARREL_SNAPSHOT_TIME') * 60_000,
-        bytes: required('CARREL_SNAPSHOT_SIZE') * megabyte,
-      },
-    },
+    keptVersions: keptVersionsOf(values),
     mail: mailOf(values, baseUrl),
-    uploads: uploadsOf(values, files),
-    backups: backups === null ? null : filesPlace(backups, bucketServer),
+    uploads: uploadsOf(values, places.files),
     logLevel: required('CARREL_LOG_LEVEL'),
     ...groups,
     loginMethods: methods,
@@ -230,7 +199,26 @@ export function toConfig(env: Environment, values: Values = readValues(env)): Co
   })
 }
 
-const megabyte = 1024 * 1024
+/** Reads the places of data, files and backups, and what is said of files. */
+function placesOf({ value, required }: Values) {
+  const dataFolder = resolve(required('CARREL_DATA'))
+  const pathStyle = value('CARREL_FILES_PATH_STYLE')
+  const bucketServer = {
+    endpoint: value('CARREL_FILES_ENDPOINT'),
+    region: value('CARREL_FILES_REGION'),
+    pathStyle: pathStyle === null ? null : pathStyle === 'true',
+  }
+  const backups = value('CARREL_BACKUPS')
+  return {
+    dataFolder,
+    filesQuota: inBytes(value('CARREL_FILES_QUOTA')),
+    files: filesPlace(value('CARREL_FILES') ?? join(dataFolder, 'files'), bucketServer),
+    bucketServer,
+    filesSentBy: required('CARREL_FILES_SENT_BY'),
+    backups: backups === null ? null : filesPlace(backups, bucketServer),
+  }
+}
+
 const inBytes = (megabytes: number | null) => (megabytes === null ? null : megabytes * megabyte)
 
 function refuseSender({ kind }: FilesSentBy, files: FilesPlace, trustedProxies: readonly string[]): void {

@@ -1,5 +1,9 @@
 import { readFileSync, statSync } from 'node:fs'
+import { readDatabaseAddress } from '../lib/database-address.ts'
 import { isMissing } from '../lib/system-errors.ts'
+import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
+import type { SecondFactorSetting } from '../model/factors.ts'
+import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError } from './file.ts'
 import { type FilesPlace, maxBucketFile } from './files-place.ts'
 import type { Values } from './values.ts'
@@ -52,8 +56,6 @@ export const uploadsOf = ({ required }: Values, { kind }: FilesPlace): UploadLim
   free: required('CARREL_UPLOAD_FREE') * megabyte,
   lifetime: required('CARREL_UPLOAD_LIFETIME') * 3_600_000,
 })
-
-const megabyte = 1024 * 1024
 
 /** Times in ms: from SIGTERM until no more connections are taken, and then for requests under way. */
 export type StopTimes = Readonly<{ delay: number; grace: number }>
@@ -114,3 +116,50 @@ function pictureType(bytes: Buffer): string | undefined {
   const text = bytes.toString('utf8')
   return /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<svg[\s/>]/s.test(text) ? 'image/svg+xml' : undefined
 }
+
+export interface SecondFactorConfig {
+  /** The epersons who need a second factor to log in (L12). `off` without logins that could need it. */
+  readonly secondFactor: SecondFactorSetting
+  /** `all`: a directory and single sign-on need it, too. */
+  readonly secondFactorLogins: 'password' | 'all'
+}
+
+export function secondFactorOf({ required }: Values, methods: readonly LoginMethod[]): SecondFactorConfig {
+  const secondFactorLogins = required('CARREL_SECOND_FACTOR_LOGINS')
+  const isPossible = secondFactorLogins === 'all' || methods.includes(passwordMethod)
+  return { secondFactorLogins, secondFactor: isPossible ? required('CARREL_SECOND_FACTOR') : 'off' }
+}
+
+export type DatabaseConfig =
+  | Readonly<{ kind: 'embedded' }>
+  | Readonly<{
+      kind: 'postgres'
+      url: string
+      replicaUrl: string | null
+      poolSize: number
+      queue: number
+    }>
+
+export function databaseOf({ value, required }: Values): DatabaseConfig {
+  const url = value('CARREL_DATABASE_URL')
+  const replicaUrl = value('CARREL_DATABASE_REPLICA_URL')
+  if (url === null && replicaUrl !== null)
+    throw new ConfigError('CARREL_DATABASE_REPLICA_URL: set CARREL_DATABASE_URL to the primary, as well')
+  for (const key of ['CARREL_DATABASE_URL', 'CARREL_DATABASE_REPLICA_URL'] as const) {
+    const address = readDatabaseAddress(value(key) ?? '')
+    if (typeof address === 'string') throw new ConfigError(`${key}: ${address}`)
+  }
+  const [poolSize, queue] = [required('CARREL_DATABASE_POOL_SIZE'), required('CARREL_DATABASE_QUEUE')]
+  return url === null ? { kind: 'embedded' } : { kind: 'postgres', url, replicaUrl, poolSize, queue }
+}
+
+export const keptVersionsOf = ({ required }: Values): KeptVersionLimits => ({
+  days: required('CARREL_KEPT_VERSIONS'),
+  bytes: required('CARREL_KEPT_VERSIONS_SIZE') * megabyte,
+  held: {
+    time: required('CARREL_SNAPSHOT_TIME') * 60_000,
+    bytes: required('CARREL_SNAPSHOT_SIZE') * megabyte,
+  },
+})
+
+export const megabyte = 1024 * 1024

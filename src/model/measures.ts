@@ -98,7 +98,21 @@ interface Ways {
   readonly secondFactor: SecondFactorSetting
 }
 
-export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Ways): Measures {
+export const createMeasures = (tally: Tally, ways: Ways): Measures => ({
+  ...loginMeasures(tally, ways),
+  ...tokenMeasures(tally),
+  ...queueMeasures(tally),
+  connections: connectionMeasures(tally),
+  ...bucketMeasures(tally),
+  ...routeMeasures(tally),
+})
+
+type Part<Name extends keyof Measures> = Pick<Measures, Name>
+
+function loginMeasures(
+  tally: Tally,
+  { loginMethods, secondFactor }: Ways,
+): Part<'loginSucceeded' | 'loginFailed' | 'loginThrottled'> {
   const logins = tally.counter('carrel_logins_total', 'Logins by method and outcome, as in the audit trail.')
   const throttled = tally.counter(
     'carrel_logins_throttled_total',
@@ -114,7 +128,14 @@ export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Way
       },
     ]),
   )
+  return {
+    loginSucceeded: method => byMethod.get(method)?.success.add(),
+    loginFailed: method => byMethod.get(method)?.failure.add(),
+    loginThrottled: method => byMethod.get(method)?.throttled.add(),
+  }
+}
 
+function tokenMeasures(tally: Tally): Part<'tokenRefused'> {
   const tokens = tally.counter('carrel_tokens_refused_total', 'Tokens that were not accepted.')
   const refusedTokens = (kind: RefusedKind) =>
     Object.fromEntries(refusalReasons.map(reason => [reason, tokens.with({ kind, reason })])) as Readonly<
@@ -126,40 +147,58 @@ export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Way
     lease: refusedTokens('lease'),
     access: refusedTokens('access'),
   }
+  return { tokenRefused: (kind, reason) => refused[kind][reason].add() }
+}
 
+function queueMeasures(tally: Tally): Part<'queue'> {
   const running = tally.gauge('carrel_queue_running', 'Tasks running now.')
   const waiting = tally.gauge('carrel_queue_waiting', 'Tasks waiting.')
   const waited = tally.histogram('carrel_queue_wait_seconds', 'How long tasks waited until they began.')
-  const full = tally.counter(
+  const refused = tally.counter(
     'carrel_queue_refused_total',
     'Tasks refused because the queue was full or their turn did not come in time.',
   )
+  return {
+    queue: queue => ({
+      running: running.with({ queue }),
+      waiting: waiting.with({ queue }),
+      waited: waited.with({ queue }),
+      refused: refused.with({ queue }),
+    }),
+  }
+}
 
+function connectionMeasures(tally: Tally): ConnectionMeasures {
   const limited = tally.counter(
     'carrel_connections_limited_total',
     'Connections that were refused, or ended for another, because too many were open.',
   )
-  const connections: ConnectionMeasures = {
+  return {
     open: tally.gauge('carrel_connections_open', 'Connections of clients.').with({}),
     max: tally.gauge('carrel_connections_max', 'How many connections of clients there may be.').with({}),
     refused: limited.with({ outcome: 'refused' }),
     ended: limited.with({ outcome: 'ended' }),
   }
+}
 
-  const toBucket = tally.counter(
+function bucketMeasures(tally: Tally): Part<'bucketRequest'> {
+  const requests = tally.counter(
     'carrel_bucket_requests_total',
     'Requests to the bucket of files, each with its repetitions.',
   )
-  const bucket = new Map(
+  const byOperation = new Map(
     bucketOperations.map(operation => [
       operation,
       {
-        success: toBucket.with({ operation, outcome: 'success' }, false),
-        failure: toBucket.with({ operation, outcome: 'failure' }, false),
+        success: requests.with({ operation, outcome: 'success' }, false),
+        failure: requests.with({ operation, outcome: 'failure' }, false),
       },
     ]),
   )
+  return { bucketRequest: (operation, outcome) => byOperation.get(operation)?.[outcome].add() }
+}
 
+function routeMeasures(tally: Tally): Part<'route' | 'unrouted'> {
   const requests = tally.counter(
     'carrel_http_requests_total',
     'Requests by route, method and class of the status; none: the client left before it.',
@@ -177,9 +216,7 @@ export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Way
   })
   const other = measuresOf('other', 'other')
   const unrouted = new Map(methods.map(method => [method, measuresOf('other', method)]))
-
   return {
-    connections,
     // Routes beyond the room of the tally, such as those of very many identity
     // providers, are counted together.
     route: (url, method) =>
@@ -187,16 +224,5 @@ export function createMeasures(tally: Tally, { loginMethods, secondFactor }: Way
         ? tally.postpone(statusClasses.length, places => measuresOf(url, method, places))
         : () => other,
     unrouted: method => unrouted.get(method) ?? other,
-    loginSucceeded: method => byMethod.get(method)?.success.add(),
-    loginFailed: method => byMethod.get(method)?.failure.add(),
-    loginThrottled: method => byMethod.get(method)?.throttled.add(),
-    tokenRefused: (kind, reason) => refused[kind][reason].add(),
-    bucketRequest: (operation, outcome) => bucket.get(operation)?.[outcome].add(),
-    queue: name => ({
-      running: running.with({ queue: name }),
-      waiting: waiting.with({ queue: name }),
-      waited: waited.with({ queue: name }),
-      refused: full.with({ queue: name }),
-    }),
   }
 }
