@@ -94,25 +94,9 @@ export async function buildApp(
     await inside.register(
       async authn => {
         authnRoutes(authn, {
-          ...shown,
-          accessTokens,
-          clock,
-          csrf,
-          people,
-          sessions,
-          trail,
-          factorParts,
-          newSessions,
-          offer,
-          passwords,
-          specialGroups,
-          throttle,
-          tickets,
-          tokens,
-          directory,
-          password,
-          trade: single?.trade,
-          offerLogout: single?.offerLogout,
+          ...{ ...shown, accessTokens, clock, csrf, people, sessions, trail },
+          ...{ factorParts, newSessions, offer, passwords, specialGroups, throttle, tickets, tokens },
+          ...{ directory, password, trade: single?.trade, offerLogout: single?.offerLogout },
         })
         single?.register(authn)
       },
@@ -125,10 +109,7 @@ export async function buildApp(
         openapiRoutes(api, { config, entities, routes })
         const processRoutes = await administration.register(api)
         contentRoutes(api, {
-          repository,
-          files,
-          leases,
-          limits,
+          ...{ repository, files, leases, limits },
           lookAgain: lookAgain.thoughExpired,
           handOver: createHandOver(config, files),
           recordDownload: (caller, request, object) =>
@@ -138,17 +119,8 @@ export async function buildApp(
         await api.register(async hal => {
           answerEmbeds(hal, addresses)
           await peopleRoutes(hal, {
-            ...shown,
-            accessTokens,
-            people,
-            sessions,
-            trail,
-            csrf,
-            factorParts,
-            password,
-            passwords,
-            registrations,
-            throttle,
+            ...{ ...shown, accessTokens, people, sessions, trail },
+            ...{ csrf, factorParts, password, passwords, registrations, throttle },
           })
           dspaceRoutes(hal, { ...shown, alerts, entities, people, registry, repository, sessions })
           const { uploads } = administration

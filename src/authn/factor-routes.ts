@@ -135,11 +135,7 @@ function beginRoute(app: FastifyInstance, parts: FactorParts): void {
       const challenge = Buffer.from(secret).toString('base64url')
       const begunBy = login ? sessionUnderWay(login) : ownSession(ownLogin(request.caller))
       const begun: Begun = {
-        id,
-        kind,
-        alone,
-        name: wanted.name.trim(),
-        eperson: eperson.uuid,
+        ...{ id, kind, alone, name: wanted.name.trim(), eperson: eperson.uuid },
         secret: kind === 'totp' ? Buffer.from(sealed.seal(secret, id)).toString('base64') : challenge,
         isFirst: known.factors.length === 0,
         until: clock.now() + enrolmentLifetime * 1000,
@@ -180,13 +176,7 @@ function addRoute(app: FastifyInstance, parts: FactorParts): void {
     if (!(await tickets.isFirst('enrolment', id, enrolmentLifetime))) throw expired()
     const codes = isFirst ? newRecoveryCodes(eperson) : undefined
     const added: StoredFactor = {
-      id,
-      eperson,
-      kind,
-      name,
-      alone,
-      created: clock.now(),
-      used: null,
+      ...{ id, eperson, kind, name, alone, created: clock.now(), used: null },
       ...verified,
     }
     const event = by

@@ -22,7 +22,7 @@ export interface Tickets {
   isFirst(purpose: Purpose, name: string, seconds: number): Promise<boolean>
 }
 
-export type Purpose =
+type Purpose =
   | 'acting'
   | 'challenge'
   | 'second-factor'

@@ -79,7 +79,7 @@ export interface Relation {
 }
 
 /** The place where the records are stored. Features treat it as opaque. */
-export type Source =
+type Source =
   | TableSource
   | {
       readonly kind: 'records'

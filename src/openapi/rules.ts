@@ -59,15 +59,6 @@ export function problemsOf(
   ])
 }
 
-/** Problems of an address that no route takes, and of a method that an address doesn't have. */
-export const unrouted: readonly ProblemCode[] = [
-  ...everywhere,
-  ...ofCsrf,
-  'origin-not-allowed',
-  'not-found',
-  'method-not-allowed',
-]
-
 /** Headers that any answer may have; the names are in lower case. */
 export const headersOfAll: Readonly<Record<string, string>> = {
   'access-control-allow-credentials': 'For pages of an allowed origin.',
@@ -121,13 +112,3 @@ export const headersOfProblems = (codes: readonly ProblemCode[]): ReadonlySet<st
       ]
     }),
   )
-
-/** Headers that some routes send with every answer, problems included; the names are in lower case. */
-export const headersEverywhereAt = (route: DescribedRoute, surroundings: Surroundings): ReadonlySet<string> =>
-  new Set([
-    ...Object.keys(headersOfAll),
-    ...(issuesCsrf(route, surroundings) ? [surroundings.csrfHeader.toLowerCase(), 'set-cookie'] : []),
-    ...(route.knowsCaller ? ['x-acting-as'] : []),
-    ...(isBelow(route.url, '/api/uploads') ? ['tus-resumable'] : []),
-    ...(isBelow(route.url, '/console') ? ['cross-origin-opener-policy'] : []),
-  ])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import type { ChallengePurpose } from '../../../src/authn/passkeys.ts'
-import type { Purpose } from '../../../src/authn/tickets.ts'
+import type { Tickets } from '../../../src/authn/tickets.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
 import type { AuditEvent } from '../../../src/model/audit-events.ts'
 import type { TokenPurpose } from '../../../src/model/keys.ts'
@@ -320,7 +320,7 @@ const kinds = [
     challenge: [],
     'logout-token/…': [],
     'mail/…': [],
-  } satisfies Readonly<Record<Purpose, readonly Credential[]>>,
+  } satisfies Readonly<Record<Parameters<Tickets['issue']>[0], readonly Credential[]>>,
   { 'access-token': ['access token'] } satisfies Readonly<Record<string, readonly Credential[]>>,
 ]
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Entity, FieldType, Source } from '../../../src/model/entities.ts'
+import type { Entity, FieldType } from '../../../src/model/entities.ts'
 import type { Plan } from '../../../src/model/plan.ts'
 import { type Context, check } from '../../../src/query/check/check.ts'
 import { QueryError } from '../../../src/query/language/node.ts'
 import { readAst } from '../../../src/query/language/read-ast.ts'
 
 /** The source of entities for the tests of the check, which have fields of every type. */
-const records: Source = { kind: 'records', version: '1', count: 1, bytes: 1, largest: 1 }
+const records: Entity['source'] = { kind: 'records', version: '1', count: 1, bytes: 1, largest: 1 }
 
 export const entity = (
   name: string,

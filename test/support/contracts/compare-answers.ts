@@ -2,15 +2,37 @@ import { createRequire } from 'node:module'
 import type * as ajvModule from 'ajv/dist/2020.js'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import type { DescribedRoute } from '../../../src/http/contract.ts'
+import type { ProblemCode } from '../../../src/http/problems.ts'
 import { describe, type OpenApi } from '../../../src/openapi/document.ts'
-import {
-  headersEverywhereAt,
-  headersOfAll,
-  headersOfProblems,
-  type Surroundings,
-  unrouted,
-} from '../../../src/openapi/rules.ts'
+import { headersOfAll, headersOfProblems, issuesCsrf, type Surroundings } from '../../../src/openapi/rules.ts'
 import type { Answered } from './record-answers.ts'
+
+/** Problems of an address that no route takes, and of a method that an address doesn't have. */
+const unrouted: readonly ProblemCode[] = [
+  'bad-request',
+  'request-timeout',
+  'expectation-failed',
+  'host-not-allowed',
+  'headers-too-large',
+  'internal-error',
+  'csrf-cookie-missing',
+  'csrf-header-missing',
+  'csrf-mismatch',
+  'csrf-not-ours',
+  'origin-not-allowed',
+  'not-found',
+  'method-not-allowed',
+]
+
+/** Headers that some routes send with every answer, problems included; the names are in lower case. */
+const headersEverywhereAt = (route: DescribedRoute, surroundings: Surroundings): ReadonlySet<string> =>
+  new Set([
+    ...Object.keys(headersOfAll),
+    ...(issuesCsrf(route, surroundings) ? [surroundings.csrfHeader.toLowerCase(), 'set-cookie'] : []),
+    ...(route.knowsCaller ? ['x-acting-as'] : []),
+    ...(/^\/api\/uploads(\/|$)/.test(route.url) ? ['tus-resumable'] : []),
+    ...(/^\/console(\/|$)/.test(route.url) ? ['cross-origin-opener-policy'] : []),
+  ])
 
 /** Compares answers with the OpenAPI document of their service. */
 export interface Comparison {
