@@ -241,10 +241,9 @@ export class Facts extends FieldsAtHand {
       const meant = { ...ref, path: [...before, eachElement, ...after] }
       if (distinctIn((await this.#members(turn, entity, meant, column)).column) === 0) continue
       const list = writtenPath(name, before)
-      const nearest = writtenPath(name, meant.path)
       throw new PlanRefused(
-        `No record of ${entity.name} has ${writtenPath(name, path)}, because ${list} is a list. Write ${nearest} for any of its elements, or ${writtenPath(`${list}[0]`, after)} for the first.`,
-        { mistake: 'list', found: list, nearest },
+        `No record of ${entity.name} has ${writtenPath(name, path)}, because ${list} is a list. Write ${writtenPath(name, meant.path)} for any of its elements, or ${writtenPath(`${list}[0]`, after)} for the first.`,
+        { mistake: 'list', found: list, nearest: writtenPath(name, meant.path) },
       )
     }
   }
