@@ -17,12 +17,13 @@ import {
 const maybe = Type.Optional(text)
 const ended = (what: string) => ({ 204: nothing(what) })
 
+export const tag = 'Authentication'
+
 export const contracts = {
   logIn: {
     summary: 'Log in, refresh a token, or trade a single sign-on',
     description:
       'With `user` and `password`: a new session. With a bearer token and no body: a new token of the same session. With the cookie of a single sign-on and no body: its session. With `link`: the session of a login link (`carrel open`).',
-    tag: 'Authentication',
     body: { 'application/x-www-form-urlencoded': Login },
     answers: { 200: nothing('The token is in the header.', { Authorization: text, ...pair }) },
     problems: [
@@ -40,7 +41,6 @@ export const contracts = {
   },
   logOut: {
     summary: 'End every token of the caller',
-    tag: 'Authentication',
     answers: {
       204: nothing('They have ended. Acting on behalf of another user ends nothing.', {
         ...pair,
@@ -51,57 +51,48 @@ export const contracts = {
   },
   showStatus: {
     summary: 'The caller of the request',
-    tag: 'Authentication',
     answers: { 200: answer('Also without a token.', json(Status), { 'WWW-Authenticate': maybe }) },
   },
   listSpecialGroups: {
     summary: 'The special groups of the caller',
-    tag: 'Authentication',
     query: paging,
     answers: { 200: answer('A page.', json(SpecialGroupPage)) },
     problems: ['bad-parameter'],
   },
   issueShortLivedToken: {
     summary: 'A token for an address that is opened without headers',
-    tag: 'Authentication',
     answers: { 200: answer('Valid for two seconds.', json(ShortLivedToken)) },
     problems: ['short-lived-token-refused'],
   },
   listSessions: {
     summary: 'Where the caller is logged in',
-    tag: 'Authentication',
     query: paging,
     answers: { 200: answer('A page.', json(SessionPage)) },
     problems: ['bad-parameter', 'short-lived-token-refused'],
   },
   showSession: {
     summary: 'One of the caller’s sessions',
-    tag: 'Authentication',
     answers: { 200: answer('The session.', json(Session)) },
     problems: ['not-found', 'short-lived-token-refused'],
   },
   endOtherSessions: {
     summary: 'End all sessions of the caller but the one that asks',
-    tag: 'Authentication',
     answers: ended('They have ended.'),
     problems: ['short-lived-token-refused'],
   },
   endSession: {
     summary: 'End one of the caller’s sessions',
-    tag: 'Authentication',
     answers: ended('It has ended.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },
   listAccessTokens: {
     summary: 'The caller’s access tokens',
-    tag: 'Authentication',
     query: paging,
     answers: { 200: answer('A page.', json(AccessTokenPage)) },
     problems: ['bad-parameter', 'short-lived-token-refused'],
   },
   addAccessToken: {
     summary: 'Make an access token for a program',
-    tag: 'Authentication',
     body: json(WantedAccessToken),
     answers: {
       201: answer('With its secret, which is shown only now.', json(NewAccessToken), { Location: uri }),
@@ -110,13 +101,11 @@ export const contracts = {
   },
   showAccessToken: {
     summary: 'One of the caller’s access tokens',
-    tag: 'Authentication',
     answers: { 200: answer('Without its secret.', json(AccessToken)) },
     problems: ['not-found', 'short-lived-token-refused'],
   },
   revokeAccessToken: {
     summary: 'Revoke one of the caller’s access tokens',
-    tag: 'Authentication',
     answers: ended('It opens nothing any more.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },

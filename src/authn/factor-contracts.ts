@@ -22,12 +22,13 @@ const proving = [
   'busy',
 ] as const
 
+export const tag = 'Authentication'
+
 export const contracts = {
   askChallenge: {
     summary: 'A challenge for a passkey',
     description:
       'Without members: to log in with a passkey that stands alone. With `ticket`: for the second step of a login. With `purpose`: for a change of factors.',
-    tag: 'Authentication',
     body: json(WantedChallenge),
     answers: { 200: answer('Valid for two minutes.', json(Challenge)) },
     problems: [
@@ -40,27 +41,23 @@ export const contracts = {
   },
   listFactors: {
     summary: 'The caller’s second factors',
-    tag: 'Authentication',
     query: paging,
     answers: { 200: answer('A page.', json(FactorPage)) },
     problems: ['bad-parameter', 'short-lived-token-refused'],
   },
   showFactor: {
     summary: 'One of the caller’s second factors',
-    tag: 'Authentication',
     answers: { 200: answer('The factor.', json(Factor)) },
     problems: ['not-found', 'short-lived-token-refused'],
   },
   beginEnrolment: {
     summary: 'Begin to enrol a second factor',
-    tag: 'Authentication',
     body: json(WantedFactor),
     answers: { 201: answer('What the app or the browser needs, for ten minutes.', json(Enrolment)) },
     problems: ['access-denied', 'authentication-required', 'login-failed', ...proving],
   },
   addFactor: {
     summary: 'Finish enrolling a second factor',
-    tag: 'Authentication',
     body: json(EnrolledFactor),
     answers: {
       201: answer('The factor. The first one brings recovery codes.', json(NewFactor), { Location: uri }),
@@ -69,21 +66,18 @@ export const contracts = {
   },
   renameFactor: {
     summary: 'Rename one of the caller’s second factors',
-    tag: 'Authentication',
     body: json(RenamedFactor),
     answers: { 200: answer('The factor.', json(Factor)) },
     problems: ['not-found', ...proving],
   },
   removeFactor: {
     summary: 'Remove one of the caller’s second factors',
-    tag: 'Authentication',
     body: json(Proved),
     answers: { 204: nothing('It is gone; with the last one, the recovery codes are, too.') },
     problems: ['not-found', ...proving],
   },
   renewRecoveryCodes: {
     summary: 'Replace the caller’s recovery codes',
-    tag: 'Authentication',
     body: json(Proved),
     answers: { 200: answer('The new ones.', json(RecoveryCodes)) },
     problems: proving,

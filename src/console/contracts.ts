@@ -4,20 +4,21 @@ import { answer, nothing, parameter, Type, text } from '../http/schema.ts'
 
 const page = { 'text/html': text }
 const conditions = { 'If-None-Match': parameter(text) }
-const tag = { ETag: text, 'Cross-Origin-Opener-Policy': text }
+const tagged = { ETag: text, 'Cross-Origin-Opener-Policy': text }
 
 const optional = { ETag: Type.Optional(text), 'Cross-Origin-Opener-Policy': Type.Optional(text) }
+
+export const tag = 'Start'
 
 export const contracts = {
   showConsole: {
     summary: 'The console, or the links of the API',
     description:
       'A browser gets the console; a program that names no HTML in `Accept` gets what `GET /api` answers.',
-    tag: 'Start',
     headers: conditions,
     answers: {
       200: answer('The page, or the links.', { 'application/json': Root, ...page }, optional),
-      304: nothing('The page has not changed.', tag),
+      304: nothing('The page has not changed.', tagged),
     },
     problems: ['not-found'],
   },
@@ -25,15 +26,13 @@ export const contracts = {
     operationId,
     summary: 'A page of the console',
     description: 'Each is the same document.',
-    tag: 'Start',
     headers: conditions,
-    answers: { 200: answer('The page.', page, tag), 304: nothing('It has not changed.', tag) },
+    answers: { 200: answer('The page.', page, tagged), 304: nothing('It has not changed.', tagged) },
     problems: ['not-found'],
   }),
   sendConsoleLogo: {
     summary: 'The logo of the repository',
     description: 'The file of `CARREL_LOGO`, which can run nothing.',
-    tag: 'Start',
     headers: conditions,
     answers: {
       200: answer(
@@ -47,7 +46,6 @@ export const contracts = {
   },
   sendConsoleAsset: {
     summary: 'Files of the console',
-    tag: 'Start',
     answers: {
       200: answer(
         'The file.',
@@ -66,7 +64,6 @@ export const contracts = {
     summary: 'Modules of the client, for pages without a build',
     description:
       '`index.js` is what pages import first; others are `downloads.js`, `uploads.js` and `processes.js`.',
-    tag: 'Start',
     answers: {
       200: answer(
         'The module.',

@@ -14,7 +14,7 @@ import {
   uuid,
 } from '../http/schema.ts'
 
-const tag = 'Authorizations'
+export const tag = 'Authorizations'
 const found = answer('Those that hold.', json(pageOf('authorizations', Authorization, 'AuthorizationPage')))
 const eperson = parameter(uuid, 'Whose rights; without it, those of the caller.')
 const many = (schema: Parameters<typeof Type.Array>[0]) => parameter(Type.Array(schema))
@@ -22,17 +22,14 @@ const many = (schema: Parameters<typeof Type.Array>[0]) => parameter(Type.Array(
 export const contracts = {
   showAuthorizations: {
     summary: 'Links of the searches',
-    tag,
     answers: { 200: answer('The links.', json(closed({ _links: links('search', 'self') }))) },
   },
   showAuthorizationSearches: {
     summary: 'The searches',
-    tag,
     answers: { 200: answer('The links.', json(closed({ _links: links('object', 'objects', 'self') }))) },
   },
   searchAuthorizations: {
     summary: 'Rights of a user to an object',
-    tag,
     query: {
       uri: parameter(uri, 'The address of the object.', { required: true }),
       feature: parameter(text),
@@ -44,7 +41,6 @@ export const contracts = {
   },
   searchAuthorizationsOfMany: {
     summary: 'Rights of a user to several objects',
-    tag,
     query: {
       uri: many(uri),
       uuid: many(text),
@@ -58,20 +54,17 @@ export const contracts = {
   },
   showAuthorization: {
     summary: 'One of the authorizations that were found',
-    tag,
     answers: { 200: answer('It holds.', json(Authorization)) },
     problems: ['authentication-required', 'access-denied', 'not-found'],
   },
   listFeatures: {
     summary: 'List features, which are what rights are about',
-    tag,
     query: paging,
     answers: { 200: answer('A page.', json(pageOf('features', Feature, 'FeaturePage'))) },
     problems: ['bad-parameter'],
   },
   showFeature: {
     summary: 'A feature',
-    tag,
     answers: { 200: answer('The feature.', json(Feature)) },
     problems: ['not-found'],
   },

@@ -15,7 +15,7 @@ import {
   uuid,
 } from '../http/schema.ts'
 
-const tag = 'For DSpace’s user interface'
+export const tag = 'For DSpace’s user interface'
 const none = Type.Array(Type.Never(), { maxItems: 0 })
 
 /** `/workflow/claimedtasks/search/findByUser` → `listNoWorkflowClaimedtasksSearchFindByUser` */
@@ -31,7 +31,6 @@ export const contracts = {
   listNothing: (path: string, key: string): Contract => ({
     operationId: nameOf('listNo', path),
     summary: `An empty list: ${key}`,
-    tag,
     query: paging,
     answers: { 200: answer('An empty page.', json(pageOf(key, Type.Never()))) },
     problems: ['bad-parameter'],
@@ -39,13 +38,11 @@ export const contracts = {
   refuseAbsent: (method: string, path: string, what: string): Contract => ({
     operationId: nameOf(`refuse${method.charAt(0)}${method.slice(1).toLowerCase()}`, path),
     summary: `Carrel has no ${what}`,
-    tag,
     answers: {},
     problems: ['not-found'],
   }),
   showSecuritySetting: {
     summary: 'Levels of fields: none',
-    tag,
     answers: {
       200: answer(
         'Nothing to choose.',
@@ -63,7 +60,6 @@ export const contracts = {
   },
   showBulkAccessConditions: {
     summary: 'No conditions for changing access in bulk',
-    tag,
     answers: {
       200: answer(
         'No conditions.',
@@ -81,7 +77,6 @@ export const contracts = {
   },
   showDiscover: {
     summary: 'Links of the search',
-    tag,
     answers: {
       200: answer(
         'The links.',
@@ -91,7 +86,6 @@ export const contracts = {
   },
   listFacets: {
     summary: 'Facets of the search: none',
-    tag,
     answers: {
       200: answer(
         'None.',
@@ -103,12 +97,10 @@ export const contracts = {
   },
   listBrowsesOfFields: {
     summary: 'Lists to browse: none',
-    tag,
     answers: { 204: nothing('Always.') },
   },
   showSearch: {
     summary: 'Configuration of the search',
-    tag,
     answers: {
       200: answer(
         'Nothing to filter by.',
@@ -125,7 +117,6 @@ export const contracts = {
   },
   searchObjects: {
     summary: 'A search that finds nothing',
-    tag,
     query: { query: parameter(text), scope: parameter(text), configuration: parameter(text), ...paging },
     answers: {
       200: answer(
@@ -149,7 +140,6 @@ export const contracts = {
   },
   showNotifyRequests: {
     summary: 'Notifications about an item: none',
-    tag,
     answers: {
       200: answer(
         'None.',
@@ -167,7 +157,6 @@ export const contracts = {
   },
   showStatistics: {
     summary: 'Links of statistics',
-    tag,
     answers: {
       200: answer(
         'The links.',
@@ -183,7 +172,6 @@ export const contracts = {
   countView: (path: string): Contract => ({
     operationId: nameOf('count', path),
     summary: 'Views and searches are not counted',
-    tag,
     answers: { 201: nothing('Always.') },
   }),
 } as const satisfies Contracts

@@ -17,7 +17,7 @@ import {
   uri,
 } from '../http/schema.ts'
 
-const tag = 'Metadata registry'
+export const tag = 'Metadata registry'
 const page = 'A page.'
 const refused = ['change-refused', 'short-lived-token-refused'] as const satisfies readonly ProblemCode[]
 const id = Type.Integer({ minimum: 1 })
@@ -58,59 +58,50 @@ const WantedMetadataField = Type.Object(
 export const contracts = {
   listMetadataSchemas: {
     summary: 'Schemas of metadata',
-    tag,
     query: paging,
     answers: { 200: answer(page, json(pageOf('metadataschemas', MetadataSchema, 'MetadataSchemaPage'))) },
     problems: ['bad-parameter'],
   },
   showMetadataSchema: {
     summary: 'A schema of metadata',
-    tag,
     answers: { 200: answer('The schema.', json(MetadataSchema)) },
     problems: ['not-found'],
   },
   addMetadataSchema: {
     summary: 'Add a schema of metadata',
-    tag,
     body: json(WantedMetadataSchema),
     answers: { 201: answer('The schema.', json(MetadataSchema), { Location: uri }) },
     problems: refused,
   },
   changeMetadataSchema: {
     summary: 'Change the namespace of a schema',
-    tag,
     body: json(WantedMetadataSchema),
     answers: { 200: answer('The schema.', json(MetadataSchema)) },
     problems: ['not-found', ...refused],
   },
   deleteMetadataSchema: {
     summary: 'Delete a schema with its fields; items keep their values',
-    tag,
     answers: { 204: nothing('It is deleted.') },
     problems: ['not-found', 'short-lived-token-refused'],
   },
   listMetadataFields: {
     summary: 'Fields of metadata that an editor offers',
-    tag,
     query: paging,
     answers: { 200: answer(page, json(MetadataFieldPage)) },
     problems: ['bad-parameter'],
   },
   showMetadataField: {
     summary: 'A field of metadata',
-    tag,
     answers: { 200: answer('The field.', json(MetadataField)) },
     problems: ['not-found'],
   },
   showSchemaOfMetadataField: {
     summary: 'The schema of a field',
-    tag,
     answers: { 200: answer('The schema.', json(MetadataSchema)) },
     problems: ['not-found'],
   },
   addMetadataField: {
     summary: 'Add a field to a schema of metadata',
-    tag,
     query: { schemaId: parameter(id, 'The schema that it is for.', { required: true }) },
     body: json(WantedMetadataField),
     answers: { 201: answer('The field.', json(MetadataField), { Location: uri }) },
@@ -118,27 +109,23 @@ export const contracts = {
   },
   changeMetadataField: {
     summary: 'Change the scope note of a field',
-    tag,
     body: json(WantedMetadataField),
     answers: { 200: answer('The field.', json(MetadataField)) },
     problems: ['not-found', ...refused],
   },
   deleteMetadataField: {
     summary: 'Delete a field of metadata; items keep their values',
-    tag,
     answers: { 204: nothing('It is deleted.') },
     problems: ['not-found', 'short-lived-token-refused'],
   },
   listMetadataFieldsOfSchema: {
     summary: 'Fields of a schema',
-    tag,
     query: { schema: parameter(text, 'The prefix of the schema.'), ...paging },
     answers: { 200: answer(page, json(MetadataFieldPage)) },
     problems: ['bad-parameter'],
   },
   searchMetadataFields: {
     summary: 'Fields by name',
-    tag,
     query: {
       schema: parameter(text, 'The prefix of the schema.'),
       element: parameter(text),

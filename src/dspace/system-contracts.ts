@@ -25,7 +25,7 @@ import {
   uuid,
 } from '../http/schema.ts'
 
-const tag = 'Alerts, audit and health'
+export const tag = 'Alerts, audit and health'
 const page = 'A page.'
 
 const Alert = named('Alert', {
@@ -124,74 +124,63 @@ export const contracts = {
   },
   listAlerts: {
     summary: 'The alert, active or not',
-    tag,
     query: paging,
     answers: { 200: answer(page, json(AlertPage)) },
     problems: ['bad-parameter'],
   },
   listActiveAlerts: {
     summary: 'The alert while it is active',
-    tag,
     query: paging,
     answers: { 200: answer(page, json(AlertPage)) },
     problems: ['bad-parameter'],
   },
   showAlert: {
     summary: 'An alert',
-    tag,
     answers: { 200: answer('The alert.', json(Alert)) },
     problems: ['not-found'],
   },
   addAlert: {
     summary: 'Add the alert',
-    tag,
     body: json(WantedAlert),
     answers: { 201: answer('The alert.', json(Alert), { Location: uri }) },
     problems: ['change-refused', 'short-lived-token-refused'],
   },
   changeAlert: {
     summary: 'Change the alert',
-    tag,
     body: json(WantedAlert),
     answers: { 200: answer('The alert.', json(Alert)) },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   listAuditEvents: {
     summary: 'The audit trail, newest first',
-    tag,
     query: { sort, ...paging },
     answers: { 200: answer(page, json(AuditEventPage)) },
     problems: ['bad-parameter'],
   },
   searchAuditEvents: {
     summary: 'The audit trail of one object',
-    tag,
     query: { object: parameter(text), sort, ...paging },
     answers: { 200: answer(page, json(AuditEventPage)) },
     problems: ['bad-parameter'],
   },
   showAuditEvent: {
     summary: 'An event of the audit trail',
-    tag,
     answers: { 200: answer('The event.', json(AuditEvent)) },
     problems: ['bad-parameter', 'not-found'],
   },
   showEpersonOfAuditEvent: {
     summary: 'The eperson who acted',
-    tag,
     answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('Nobody, or they are deleted.') },
     problems: ['bad-parameter', 'not-found'],
   },
   showPartOfAuditEvent: (part: string) => ({
     operationId: `show${part.charAt(0).toUpperCase()}${part.slice(1)}OfAuditEvent`,
     summary: `The ${part} of an event as an object: none`,
-    tag,
     answers: { 204: nothing('Always.') },
     problems: ['bad-parameter', 'not-found'],
   }),
   showActuator: {
     summary: 'Links of health',
-    tag,
     answers: {
       200: answer(
         'The links.',
@@ -201,12 +190,10 @@ export const contracts = {
   },
   showHealth: {
     summary: 'State of the store, the files and the workers',
-    tag,
     answers: { 200: answer('Also when something is down.', json(Health)) },
   },
   showInfo: {
     summary: 'Versions',
-    tag,
     answers: {
       200: answer(
         'Of Carrel and of what it runs on.',

@@ -10,10 +10,11 @@ const described = {
 }
 const bytes = { '*/*': Type.String({ contentMediaType: 'application/octet-stream' }) }
 
+export const tag = 'Items and files'
+
 export const contracts = {
   showContent: {
     summary: 'The content of a file',
-    tag: 'Items and files',
     headers: {
       Range: parameter(text),
       'If-Range': parameter(text),

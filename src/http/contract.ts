@@ -17,7 +17,8 @@ export interface Contract {
   readonly operationId?: string
   readonly summary: string
   readonly description?: string
-  readonly tag: Tag
+  /** The default is the `tag` that the file of the contract exports. */
+  readonly tag?: Tag
   /** The setting without which the address is 404, such as `mail (CARREL_SMTP_URL)`. */
   readonly needs?: string
   /** Parameters in the path; those left out may be any text. */
@@ -72,7 +73,8 @@ type Tag = keyof typeof tags
 export type Contracts = Readonly<Record<string, Contract | ((...given: never[]) => Contract)>>
 
 /** Loads a contract. It is loaded only when needed: schemas take memory, and no answer uses them. */
-type ContractOf = () => Promise<Contract & { readonly operationId: string }>
+type ContractOf = () => Promise<DescribedContract>
+export type DescribedContract = Contract & { readonly operationId: string; readonly tag: Tag }
 
 type Arguments<C> = C extends (...given: infer A) => Contract ? A : []
 
@@ -83,15 +85,16 @@ type Arguments<C> = C extends (...given: infer A) => Contract ? A : []
  *   `routesOf(app).get('/items', route('listItems', reads('anybody', 'items')), …)`
  */
 export const contractsIn =
-  <C extends Contracts>(load: () => Promise<{ readonly contracts: C }>) =>
+  <C extends Contracts>(load: () => Promise<{ readonly contracts: C; readonly tag: Tag }>) =>
   <Name extends keyof C & string, A extends Access>(name: Name, access: A, ...given: Arguments<C[Name]>) => ({
     config: {
       access,
       contract: async () => {
-        const found: Contracts[string] | undefined = (await load()).contracts[name]
+        const { contracts, tag } = await load()
+        const found: Contracts[string] | undefined = contracts[name]
         if (found === undefined) throw new Error(`there is no contract ${name}`)
         const contract = typeof found === 'function' ? found(...(given as never[])) : found
-        return { operationId: name, ...contract }
+        return { operationId: name, tag, ...contract }
       },
     },
   })

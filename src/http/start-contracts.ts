@@ -10,15 +10,15 @@ export const KnownProblem = named('KnownProblem', {
   help: text,
 })
 
+export const tag = 'Start'
+
 export const contracts = {
   showLiveness: {
     summary: 'Liveness: the process answers',
-    tag: 'Start',
     answers: { 200: answer('It does.', json(closed({ status: always('live') }))) },
   },
   showReadiness: {
     summary: 'Readiness: the store and the files are there',
-    tag: 'Start',
     answers: {
       200: answer(
         'They are. `workers` is there while one of them is being replaced, `files` while the bucket of files can’t be used.',
@@ -35,13 +35,11 @@ export const contracts = {
   },
   listProblems: {
     summary: 'All problems that there are',
-    tag: 'Start',
     answers: { 200: answer('Each with its code and what helps.', json(Type.Array(KnownProblem))) },
   },
   showProblem: {
     summary: 'The page about a problem',
     description: 'The `type` of a problem leads here.',
-    tag: 'Start',
     answers: { 200: answer('A page.', { 'text/html': text }) },
     problems: ['not-found'],
   },

@@ -16,7 +16,7 @@ import {
 } from '../http/resources/schemas.ts'
 import { answer, json, nothing, orNull, pageOf, paging, parameter, Type, text, uuid } from '../http/schema.ts'
 
-const tag = 'Items and files'
+export const tag = 'Items and files'
 const page = 'A page.'
 /** Problems of an object that the caller may not read, or that doesn't exist. */
 const closedTo = ['authentication-required', 'access-denied', 'not-found'] as const
@@ -27,46 +27,39 @@ const file = answer('The description of a file.', json(Bitstream))
 export const contracts = {
   listItems: {
     summary: 'The items that the caller may read',
-    tag,
     query: paging,
     answers: { 200: answer('A page of at most 100.', json(ItemPage)) },
     problems: ['bad-parameter'],
   },
   showItem: {
     summary: 'An item',
-    tag,
     answers: { 200: answer('The item.', json(Item), { ETag: text }) },
     problems: closedTo,
   },
   listBundles: {
     summary: 'The bundles of an item',
-    tag,
     query: paging,
     answers: { 200: answer(page, json(BundlePage)) },
     problems: paged,
   },
   showThumbnailOfItem: {
     summary: 'The thumbnail of the first file of an item',
-    tag,
     answers: { 200: file, 204: none },
     problems: closedTo,
   },
   showAccessOfItem: {
     summary: 'Access of anonymous users to the first file of an item',
-    tag,
     answers: { 200: answer('The state.', json(AccessStatus)) },
     problems: closedTo,
   },
   listIdentifiers: {
     summary: 'The identifiers of an item',
-    tag,
     answers: { 200: answer('They are handles to clients.', json(Identifiers)) },
     problems: closedTo,
   },
   listNone: (name: string) => ({
     operationId: `listNo${capital(name)}`,
     summary: `The ${name} of an item: none`,
-    tag,
     query: paging,
     answers: { 200: answer('An empty page.', json(pageOf(name, Type.Never()))) },
     problems: paged,
@@ -74,75 +67,63 @@ export const contracts = {
   showNone: (name: string) => ({
     operationId: `showNo${capital(name)}`,
     summary: `The ${name} of an item: none`,
-    tag,
     answers: { 204: nothing('Always.') },
     problems: closedTo,
   }),
   listBitstreams: {
     summary: 'The files that the caller may read',
-    tag,
     query: paging,
     answers: { 200: answer('A page of at most 100.', json(BitstreamPage)) },
     problems: ['bad-parameter'],
   },
   showBitstream: {
     summary: 'The description of a file',
-    tag,
     answers: { 200: file },
     problems: closedTo,
   },
   showBundleOfBitstream: {
     summary: 'The bundle that a file is in',
-    tag,
     answers: { 200: answer('The bundle.', json(Bundle)) },
     problems: closedTo,
   },
   showFormatOfBitstream: {
     summary: 'The format of a file',
-    tag,
     answers: { 200: answer('The format.', json(BitstreamFormat)) },
     problems: closedTo,
   },
   showThumbnail: {
     summary: 'The thumbnail of a file',
-    tag,
     answers: { 200: file, 204: none },
     problems: closedTo,
   },
   showAccessOfBitstream: {
     summary: 'Access of anonymous users to a file',
-    tag,
     answers: { 200: answer('The state.', json(AccessStatus)) },
     problems: closedTo,
   },
   showBundle: {
     summary: 'A bundle',
-    tag,
     answers: { 200: answer('The bundle.', json(Bundle)) },
     problems: closedTo,
   },
   listBitstreamsOfBundle: {
     summary: 'The files of a bundle that the caller may read',
-    tag,
     query: paging,
     answers: { 200: answer(page, json(BitstreamPage)) },
     problems: paged,
   },
   showItemOfBundle: {
     summary: 'The item that a bundle belongs to',
-    tag,
     answers: { 200: answer('The item.', json(Item)) },
     problems: closedTo,
   },
   showPrimaryBitstream: {
     summary: 'The file that stands for a bundle',
-    tag,
     answers: { 200: file, 204: none },
     problems: closedTo,
   },
   listFormats: {
     summary: 'The formats with a name',
-    tag,
     query: paging,
     answers: {
       200: answer(page, json(pageOf('bitstreamformats', BitstreamFormat, 'BitstreamFormatPage'))),
@@ -151,21 +132,18 @@ export const contracts = {
   },
   showFormat: {
     summary: 'A format',
-    tag,
     path: { id: Type.String({ description: 'A media type with ~ for the slash, such as application~pdf.' }) },
     answers: { 200: answer('The format.', json(BitstreamFormat)) },
     problems: ['not-found'],
   },
   findByIdentifier: {
     summary: 'The item with an identifier',
-    tag,
     query: { id: parameter(text, 'With or without hdl: before it.', { required: true }) },
     answers: { 200: answer('The item.', json(Item)) },
     problems: paged,
   },
   findByUuid: {
     summary: 'The item or the file with a UUID, and for administrators the eperson or the group',
-    tag,
     query: { uuid: parameter(uuid, undefined, { required: true }) },
     answers: { 200: answer('What it is.', json(Type.Union([Item, Bitstream, Eperson, Group]))) },
     problems: paged,

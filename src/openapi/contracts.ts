@@ -8,11 +8,12 @@ const Document = Type.Object({
   components: Type.Object({}),
 })
 
+export const tag = 'Start'
+
 export const contracts = {
   showOpenApi: {
     summary: 'This document',
     description: 'With the entities that the caller may read, and their fields.',
-    tag: 'Start',
     headers: { 'If-None-Match': parameter(text) },
     answers: {
       200: answer('OpenAPI 3.1.', json(Document), { ETag: text, 'Content-Encoding': Type.Optional(text) }),
@@ -21,12 +22,10 @@ export const contracts = {
   },
   showReference: {
     summary: 'This document as a page',
-    tag: 'Start',
     answers: { 200: answer('The page.', { 'text/html': text }) },
   },
   showReferenceFile: {
     summary: 'A file of that page',
-    tag: 'Start',
     headers: { 'If-None-Match': parameter(text) },
     answers: {
       200: answer(

@@ -1,5 +1,5 @@
 import { type Access, needsCsrf, needsLogin, takenBody } from '../http/access.ts'
-import type { Answer, Contract, DescribedRoute, Parameter } from '../http/contract.ts'
+import type { Answer, Contract, DescribedContract, DescribedRoute, Parameter } from '../http/contract.ts'
 import { problems } from '../http/problems.ts'
 import { isOptional } from '../http/schema.ts'
 import { type Components, csrfName, type Json } from './components.ts'
@@ -19,7 +19,7 @@ export interface Operation {
 
 export function operationOf(
   route: DescribedRoute,
-  contract: Contract & { readonly operationId: string },
+  contract: DescribedContract,
   surroundings: Surroundings,
   components: Components,
 ): Operation {

@@ -23,7 +23,7 @@ import {
 const ended = (what: string) => ({ 204: nothing(what) })
 const maybe = Type.Optional(text)
 const token = parameter(text, 'The token of a mail.')
-const tag = 'Epersons and groups'
+export const tag = 'Epersons and groups'
 const mail = 'mail (CARREL_SMTP_URL)'
 const people = json(EpersonPage)
 const groups = json(GroupPage)
@@ -63,35 +63,30 @@ const Registration = named('Registration', {
 export const contracts = {
   listEpersons: {
     summary: 'All epersons',
-    tag,
     query: paging,
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
   },
   searchEpersons: {
     summary: 'Epersons by name, email address or UUID',
-    tag,
     query: { query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
   },
   findEpersonByEmail: {
     summary: 'The eperson with an email address',
-    tag,
     query: { email: parameter(text) },
     answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('There is none.') },
     problems: ['bad-parameter'],
   },
   searchMembers: {
     summary: 'Epersons that are directly in a group',
-    tag,
     query: { group, query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
   },
   searchOthers: {
     summary: 'Epersons that are not directly in a group',
-    tag,
     query: { group, query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -99,14 +94,12 @@ export const contracts = {
   showEperson: {
     summary: 'An eperson',
     description: 'The caller, or anyone for an administrator.',
-    tag,
     answers: { 200: answer('The eperson.', json(Eperson)) },
     problems: ['access-denied', 'not-found'],
   },
   listGroupsOfEperson: {
     summary: 'The groups of an eperson',
     description: 'Of the caller, or of anyone for an administrator.',
-    tag,
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter', 'access-denied', 'not-found'],
@@ -114,7 +107,6 @@ export const contracts = {
   addEperson: {
     summary: 'Add an eperson',
     description: 'For administrators, or with the token of a mail for its owner, who gives a password.',
-    tag,
     query: { token: parameter(text, 'The token of a mail.') },
     body: json(NewEperson),
     answers: { 201: answer('The eperson.', json(Eperson), { Location: uri }) },
@@ -132,108 +124,92 @@ export const contracts = {
   },
   deleteEperson: {
     summary: 'Delete an eperson',
-    tag,
     answers: { 204: nothing('They are deleted.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   listGroups: {
     summary: 'All groups',
-    tag,
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
   },
   searchGroups: {
     summary: 'Groups by name or UUID',
-    tag,
     query: { query, ...paging },
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
   },
   searchOtherGroups: {
     summary: 'Groups that could be put into a group',
-    tag,
     query: { group, query, ...paging },
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
   },
   showGroup: {
     summary: 'A group that the caller is in, or any for an administrator',
-    tag,
     answers: { 200: answer('The group.', json(Group)) },
     problems: ['access-denied', 'not-found'],
   },
   listMembers: {
     summary: 'The epersons directly in a group',
-    tag,
     query: paging,
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter', 'not-found'],
   },
   listSubgroups: {
     summary: 'The groups directly in a group',
-    tag,
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter', 'access-denied', 'not-found'],
   },
   showObjectOfGroup: {
     summary: 'The collection that a group belongs to: none',
-    tag,
     answers: { 204: nothing('Always.') },
     problems: ['access-denied', 'not-found'],
   },
   addGroup: {
     summary: 'Add a group',
-    tag,
     body: json(NewGroup),
     answers: { 201: answer('The group.', json(Group), { Location: uri }) },
     problems: ['change-refused', 'short-lived-token-refused'],
   },
   changeGroup: {
     summary: 'Rename or describe a group',
-    tag,
     body: patch,
     answers: { 200: answer('The group.', json(Group)) },
     problems: ['not-found', 'change-refused', 'patch-refused', 'short-lived-token-refused'],
   },
   deleteGroup: {
     summary: 'Delete a group',
-    tag,
     answers: { 204: nothing('It is deleted.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   addMembers: {
     summary: 'Add epersons to a group',
-    tag,
     body: addresses,
     answers: { 204: nothing('They are members.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   removeMember: {
     summary: 'Remove an eperson from a group',
-    tag,
     path: { member: uuid },
     answers: { 204: nothing('They are no member.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   addSubgroups: {
     summary: 'Add groups to a group',
-    tag,
     body: addresses,
     answers: { 204: nothing('They are in it.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   removeSubgroup: {
     summary: 'Remove a group from a group',
-    tag,
     path: { member: uuid },
     answers: { 204: nothing('It is not in it.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   showRegistrations: {
     summary: 'Links of registration',
-    tag,
     needs: mail,
     answers: {
       200: answer(
@@ -245,7 +221,6 @@ export const contracts = {
   requestRegistration: {
     summary: 'Ask for a mail with a link',
     description: 'The answer is the same for every address.',
-    tag,
     needs: mail,
     query: {
       accountRequestType: parameter(oneOf('register', 'forgot'), 'A new account, or a new password.'),
@@ -256,7 +231,6 @@ export const contracts = {
   },
   findRegistration: {
     summary: 'Purpose of the token of a mail',
-    tag,
     needs: mail,
     query: { token: { ...token, required: true } },
     answers: { 200: answer('Whose it is.', json(Registration)) },
@@ -266,7 +240,6 @@ export const contracts = {
     summary: 'Change a password, or an eperson',
     description:
       'Epersons change their own password and profile, administrators everything of everybody. With the token of a mail, a forgotten password is set.',
-    tag,
     query: { token },
     body: patch,
     answers: {
@@ -292,26 +265,22 @@ export const contracts = {
   },
   endSessionsOf: {
     summary: 'End all sessions of an eperson',
-    tag,
     answers: ended('They have ended.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },
   listAccessTokensOf: {
     summary: 'An eperson’s access tokens',
-    tag,
     query: paging,
     answers: { 200: answer('A page.', json(AccessTokenPage)) },
     problems: ['bad-parameter', 'not-found', 'short-lived-token-refused'],
   },
   revokeAccessTokensOf: {
     summary: 'Revoke all access tokens of an eperson',
-    tag,
     answers: ended('They open nothing any more.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },
   revokeAccessTokenOf: {
     summary: 'Revoke an access token of an eperson',
-    tag,
     answers: ended('It opens nothing any more.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },

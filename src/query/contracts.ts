@@ -3,7 +3,7 @@ import type { ProblemCode } from '../http/problems.ts'
 import { answer, closed, count, Json, json, nothing, parameter, Type, text } from '../http/schema.ts'
 import { EntityDescription, EntityRecord, Explanation, Records } from './schemas.ts'
 
-const tag = 'Queries'
+export const tag = 'Queries'
 const flag = parameter(Type.Boolean())
 const whole = Type.Integer({ minimum: 0 })
 
@@ -65,7 +65,7 @@ const listing = (method: 'GET' | 'POST', one: Listing): Contract => ({
   operationId: method === 'GET' ? one.operationId : `${one.operationId}ByPost`,
   summary: one.summary,
   ...(one.description === undefined ? {} : { description: one.description }),
-  tag: one.tag ?? tag,
+  ...(one.tag && { tag: one.tag }),
   query: { ...asked, ...one.query },
   ...(method === 'GET' ? { headers: conditional } : { body: questions }),
   answers: {
@@ -150,7 +150,6 @@ export const contracts = {
   showRecord: {
     summary: 'One record, or those of an address of PuppetDB',
     description: 'The key; several fields of a key have a comma between them.',
-    tag,
     query: {
       ...asked,
       history: parameter(
@@ -179,7 +178,6 @@ export const contracts = {
     summary: 'What has changed since a snapshot',
     description:
       'With `text/event-stream`, a stream that goes on: each event has a snapshot as its `id`, and the first one without `since` tells the current one as an event `snapshot`. Without `since`, other types get the record with the key `changes`.',
-    tag,
     query: { since: parameter(text, 'A snapshot, or `now`.') },
     headers: {
       ...conditional,

@@ -1,7 +1,7 @@
 import type { Contracts } from '../http/contract.ts'
 import { always, answer, closed, count, flag, json, named, oneOf, Type, text } from '../http/schema.ts'
 
-const tag = 'PuppetDB'
+export const tag = 'PuppetDB'
 
 const Service = named('PuppetService', {
   service_version: text,
@@ -23,18 +23,15 @@ const jolokia = (request: Parameters<typeof closed>[0], value: Parameters<typeof
 export const contracts = {
   listServices: {
     summary: 'State of the service, in a list',
-    tag,
     answers: { 200: answer('Also when it does not.', json(closed({ 'puppetdb-status': Service }))) },
   },
   showService: {
     summary: 'State of the service',
-    tag,
     answers: { 200: answer('Also when it does not.', json(Service)) },
   },
   showSimpleStatus: (operationId: string) => ({
     operationId,
     summary: 'State of the service, as a word',
-    tag,
     answers: {
       200: answer('It runs.', { 'text/plain': always('running') }),
       503: answer('The store doesn’t answer.', { 'text/plain': always('error') }),
@@ -42,7 +39,6 @@ export const contracts = {
   }),
   showJolokia: {
     summary: 'Names under which numbers are read',
-    tag,
     answers: {
       200: answer(
         'The version.',
@@ -57,7 +53,6 @@ export const contracts = {
   },
   listNumbers: {
     summary: 'List the numbers',
-    tag,
     answers: {
       200: answer(
         'Their names.',
@@ -75,7 +70,6 @@ export const contracts = {
   },
   showNumber: {
     summary: 'Number of nodes or resources that the caller may read',
-    tag,
     answers: {
       200: answer(
         'The number. In this protocol, errors are told in the body.',

@@ -2,7 +2,9 @@ import type { Contract, Contracts } from '../http/contract.ts'
 import type { ProblemCode } from '../http/problems.ts'
 import { answer, nothing, parameter, Type, text, uri } from '../http/schema.ts'
 
-const common = { tag: 'Single sign-on', needs: 'single sign-on' } as const
+export const tag = 'Single sign-on'
+
+const common = { needs: 'single sign-on' } as const
 const cookie = { 'Set-Cookie': Type.Optional(text) }
 const sentOn = (what: string) => nothing(what, { ...cookie, Location: uri })
 const page = (what: string) => answer(what, { 'text/html': text }, cookie)

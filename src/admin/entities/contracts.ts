@@ -33,7 +33,7 @@ import { quotings, ways } from '../../model/recipes.ts'
 import { FieldDescription, formats, Key, PlainValue, Relation } from '../../query/schemas.ts'
 import { Process } from '../processes/schemas.ts'
 
-const tag = 'Administration of entities'
+export const tag = 'Administration of entities'
 
 const Mix = closed({
   line: count,
@@ -345,27 +345,23 @@ const records = {
 export const contracts = {
   listTables: {
     summary: 'Tables and views of PostgreSQL that can be shown as entities',
-    tag,
     query: { query: parameter(text, 'Part of their names with the schema.'), ...paging },
     answers: { 200: answer('A page; empty on the embedded store.', json(ExposableTables)) },
     problems: ['bad-parameter'],
   },
   listEntities: {
     summary: 'All entities',
-    tag,
     query: paging,
     answers: { 200: answer('A page.', json(EntityPage)) },
     problems: ['bad-parameter'],
   },
   showEntity: {
     summary: 'One entity',
-    tag,
     answers: { 200: answer('The entity.', json(Entity), etag) },
     problems: ['bad-parameter', 'unknown-entity', 'not-found'],
   },
   putEntity: {
     summary: 'Make an entity, or replace what is declared of it',
-    tag,
     headers: changing,
     body: json(WantedEntity),
     answers: {
@@ -376,7 +372,6 @@ export const contracts = {
   },
   changeEntity: {
     summary: 'Change what is declared of an entity',
-    tag,
     query: {
       preview: parameter(
         Type.Boolean(),
@@ -395,7 +390,6 @@ export const contracts = {
     summary: 'Change the fields of an imported entity with its records',
     description:
       'A process adds, removes and renames fields and changes their types, for all records or for none. The version before is kept.',
-    tag,
     query: {
       preview: parameter(
         Type.Boolean(),
@@ -409,14 +403,12 @@ export const contracts = {
   },
   dropEntity: {
     summary: 'Drop the records of an entity, or stop showing the table',
-    tag,
     headers: changing,
     answers: { 204: nothing('It is gone.') },
     problems: refused,
   },
   listVersions: {
     summary: 'Versions of an entity that imports have replaced',
-    tag,
     query: paging,
     answers: { 200: answer('A page, the newest first.', json(Versions)) },
     problems: ['bad-parameter', 'unknown-entity', 'not-found', 'entity-conflict'],
@@ -425,7 +417,6 @@ export const contracts = {
     summary: 'Restore a version of an entity',
     description:
       'The entity has the records, fields and key of the version again, in one step. What is declared of it stays. The version that it had is kept, so that this can be undone.',
-    tag,
     path: { version: count },
     headers: { 'If-Match': changing['If-Match'] },
     answers: { 204: nothing('It is restored.') },
@@ -436,7 +427,6 @@ export const contracts = {
   },
   importRecords: {
     summary: 'Import records',
-    tag,
     query: {
       mode: parameter(oneOf('replace', 'update', 'delete')),
       preview: parameter(Type.Boolean(), 'Whether nothing is changed, and the answer says what would be.'),

@@ -13,7 +13,7 @@ import type { Tally } from '../../lib/tally.ts'
 import type { StoreMetrics } from '../../storage/storage.ts'
 import { contentType, expose, familiesOf, type ServiceParts, serviceMetrics } from './service-metrics.ts'
 
-const route = contractsIn(() => import('../operation/contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends ServiceParts {
   readonly config: ServiceParts['config'] & AccessSettings

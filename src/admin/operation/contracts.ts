@@ -28,31 +28,22 @@ import {
   SpecialGroupRules,
 } from './schemas.ts'
 
-const tag = 'Operation'
+export const tag = 'Operation'
 
 export const contracts = {
-  showMetrics: {
-    summary: 'Metrics for Prometheus',
-    tag: 'Start',
-    answers: { 200: answer('In the text format.', { 'text/plain': text }) },
-    problems: ['authentication-required', 'store-unavailable', 'busy'],
-  },
   runDoctor: {
     summary: 'The findings of carrel doctor',
-    tag,
     answers: { 200: answer('The findings.', json(Report)) },
     problems: ['bad-parameter'],
   },
   checkSignOn: {
     summary: 'The findings of carrel sso check',
-    tag,
     answers: { 200: answer('The findings.', json(SignOnReport)) },
     problems: ['bad-parameter'],
   },
   explainSignOn: {
     summary: 'The outcome of a login at a provider, without one',
     description: 'Either `attributes` or `assertion`. Nobody is logged in.',
-    tag,
     body: json(
       named('SignOnQuestion', {
         provider: Type.Optional(orNull(text)),
@@ -66,13 +57,11 @@ export const contracts = {
   },
   showFigures: {
     summary: 'The figures of the metrics as JSON',
-    tag,
     answers: { 200: answer('Of all event loops together.', json(Figures)) },
     problems: ['bad-parameter'],
   },
   listBackups: {
     summary: 'Backups, and whether one is being made',
-    tag,
     answers: {
       200: answer(
         'Those in the folder.',
@@ -83,7 +72,6 @@ export const contracts = {
   },
   showAccess: {
     summary: 'The rights of an eperson, and the rules that give them',
-    tag,
     query: {
       address: parameter(text, 'Where they would come from.'),
       method: parameter(text, 'How they would have logged in.'),
@@ -96,7 +84,6 @@ export const contracts = {
   },
   listSpecialGroupRules: {
     summary: 'The rules that give special groups',
-    tag,
     query: { eperson: parameter(uuid, 'Whose sessions are shown with each rule that gives them its group.') },
     answers: {
       200: answer('As the configuration has them.', json(SpecialGroupRules)),
@@ -105,40 +92,34 @@ export const contracts = {
   },
   listAllAccessTokens: {
     summary: 'Everybody’s access tokens',
-    tag,
     query: paging,
     answers: { 200: answer('A page.', json(pageOf('tokens', AccessTokenOf, 'AccessTokensOfAllPage'))) },
     problems: ['bad-parameter'],
   },
   endAllSessions: {
     summary: 'End the sessions of everybody',
-    tag,
     answers: { 204: nothing('They have ended, the caller’s too.') },
     problems: ['short-lived-token-refused'],
   },
   rotateSecret: {
     summary: 'Sign with a new secret',
-    tag,
     answers: { 200: answer('How many secrets are accepted now.', json(closed({ accepted: count }))) },
     problems: ['secret-set', 'short-lived-token-refused'],
   },
   listIdentities: {
     summary: 'Epersons linked to identities at providers',
-    tag,
     query: { eperson: parameter(uuid, 'Those of this eperson alone.'), ...paging },
     answers: { 200: answer('A page.', json(pageOf('identities', Identity, 'LinkedIdentityPage'))) },
     problems: ['bad-parameter'],
   },
   listProviders: {
     summary: 'The providers of single sign-on',
-    tag,
     answers: { 200: answer('Those that are switched on.', json(Providers)) },
     problems: ['bad-parameter'],
   },
   linkIdentity: {
     summary: 'Link an eperson to a subject of a provider',
     description: 'From then on, a login there is one of the eperson. `entityId` is for federations.',
-    tag,
     body: json(named('WantedIdentity', { subject: text, entityId: Type.Optional(orNull(text)) })),
     answers: {
       200: answer('They were linked already.', json(Identity)),
@@ -148,7 +129,6 @@ export const contracts = {
   },
   unlinkIdentity: {
     summary: 'Unlink an eperson from their identity at a provider',
-    tag,
     answers: { 204: nothing('Their tokens have ended, too.') },
     problems: ['not-found', 'short-lived-token-refused'],
   },

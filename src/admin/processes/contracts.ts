@@ -14,7 +14,7 @@ import {
 } from '../../http/schema.ts'
 import { Process, ProcessFileTypes, ProcessOutput, ProcessPage, Script, ScriptPage } from './schemas.ts'
 
-const tag = 'Processes'
+export const tag = 'Processes'
 const page = 'A page of at most 100.'
 const sort = parameter(text, 'Such as `startTime,desc`.')
 /** Problems of routes where epersons may see the processes that they began. */
@@ -24,14 +24,12 @@ const begun = answer('It is begun.', json(Process), { Location: uri })
 export const contracts = {
   listProcesses: {
     summary: 'All processes',
-    tag,
     query: { sort, ...paging },
     answers: { 200: answer(page, json(ProcessPage)) },
     problems: ['bad-parameter'],
   },
   searchProcesses: {
     summary: 'Processes by status, script and eperson',
-    tag,
     query: {
       processStatus: parameter(oneOf('SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED')),
       scriptName: parameter(text),
@@ -44,33 +42,28 @@ export const contracts = {
   },
   listOwnProcesses: {
     summary: 'The caller’s own processes',
-    tag,
     query: { sort, ...paging },
     answers: { 200: answer(page, json(ProcessPage)) },
     problems: ['bad-parameter'],
   },
   showProcess: {
     summary: 'One process',
-    tag,
     answers: { 200: answer('The process.', json(Process)) },
     problems: own,
   },
   showOutput: {
     summary: 'The log of a process as a file',
-    tag,
     answers: { 200: answer('The file.', json(ProcessOutput)), 204: nothing('The log is empty.') },
     problems: own,
   },
   listFilesOfProcess: {
     summary: 'Files of a process: none',
-    tag,
     query: paging,
     answers: { 200: answer('An empty page.', json(pageOf('bitstreams', Type.Never()))) },
     problems: [...own, 'bad-parameter'],
   },
   listFileTypesOfProcess: {
     summary: 'Kinds of files of a process: none',
-    tag,
     answers: {
       200: answer('None.', json(ProcessFileTypes)),
     },
@@ -78,13 +71,11 @@ export const contracts = {
   },
   showLog: {
     summary: 'The log of a process',
-    tag,
     answers: { 200: answer('Its lines.', { 'text/plain': text }) },
     problems: own,
   },
   followProcess: {
     summary: 'A process as server-sent events',
-    tag,
     headers: { 'Last-Event-ID': parameter(text, 'The last line of the log that the client has.') },
     answers: {
       200: answer(
@@ -99,13 +90,11 @@ export const contracts = {
   },
   cancelProcess: {
     summary: 'Cancel a process',
-    tag,
     answers: { 202: answer('Its work stops where it can.', json(Process)) },
     problems: [...own, 'process-state', 'short-lived-token-refused'],
   },
   resumeProcess: {
     summary: 'Begin a process again that did not come to its end',
-    tag,
     answers: { 202: begun },
     problems: [
       ...own,
@@ -118,26 +107,22 @@ export const contracts = {
   },
   deleteProcess: {
     summary: 'Remove a process that has ended',
-    tag,
     answers: { 204: nothing('It is removed.') },
     problems: [...own, 'process-state', 'short-lived-token-refused'],
   },
   listScripts: {
     summary: 'Scripts that can be started by name',
-    tag,
     query: paging,
     answers: { 200: answer('A page.', json(ScriptPage)) },
     problems: ['bad-parameter'],
   },
   showScript: {
     summary: 'One of them',
-    tag,
     answers: { 200: answer('What it takes.', json(Script)) },
     problems: ['authentication-required', 'access-denied', 'not-found'],
   },
   beginScript: {
     summary: 'Begin a process by its name',
-    tag,
     body: Object.fromEntries(
       ['multipart/form-data', 'application/x-www-form-urlencoded'].map(type => [
         type,

@@ -19,7 +19,7 @@ import {
 } from '../../http/schema.ts'
 import { Process } from '../processes/schemas.ts'
 
-const tag = 'Uploads'
+export const tag = 'Uploads'
 
 const Upload = named('Upload', {
   id: text,
@@ -48,7 +48,6 @@ const refused = [
 export const contracts = {
   describeUploads: {
     summary: 'Version and extensions of tus',
-    tag,
     answers: {
       204: nothing('The extensions, and the maximum.', {
         ...version,
@@ -60,7 +59,6 @@ export const contracts = {
   },
   listUploads: {
     summary: 'The caller’s uploads',
-    tag,
     query: paging,
     answers: { 200: answer('A page.', json(pageOf('uploads', Upload, 'UploadPage')), version) },
     problems: ['bad-parameter'],
@@ -68,7 +66,6 @@ export const contracts = {
   beginUpload: {
     summary: 'Begin an upload',
     description: 'tus 1.0, with the extensions that OPTIONS tells.',
-    tag,
     headers: {
       'Tus-Resumable': resumable,
       'Upload-Length': parameter(count, 'Bytes.', { required: true }),
@@ -87,7 +84,6 @@ export const contracts = {
   },
   showUpload: {
     summary: 'Progress of an upload',
-    tag,
     headers: { 'Tus-Resumable': resumable },
     answers: {
       200: nothing('In the headers.', {
@@ -100,7 +96,6 @@ export const contracts = {
   },
   sendPiece: {
     summary: 'Send a piece of an upload',
-    tag,
     headers: {
       'Tus-Resumable': resumable,
       'Upload-Offset': parameter(count, 'How many bytes there are already.', { required: true }),
@@ -111,14 +106,12 @@ export const contracts = {
   },
   removeUpload: {
     summary: 'Remove an upload',
-    tag,
     headers: { 'Tus-Resumable': resumable },
     answers: { 204: nothing('It is removed.', version) },
     problems: [...refused, 'upload-in-use'],
   },
   ingest: {
     summary: 'Ingest an archive of items',
-    tag,
     query: {
       upload: parameter(text, 'A finished upload, instead of a body.'),
       read: parameter(text, 'Who may read the items.'),

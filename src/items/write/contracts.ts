@@ -3,7 +3,7 @@ import type { ProblemCode } from '../../http/problems.ts'
 import { Bitstream, Bundle, Item, Site } from '../../http/resources/schemas.ts'
 import { answer, json, nothing, orNull, parameter, patch, Type, text, uri } from '../../http/schema.ts'
 
-const tag = 'Items and files'
+export const tag = 'Items and files'
 const refused = [
   'access-denied',
   'short-lived-token-refused',
@@ -32,14 +32,12 @@ const file = answer('The description of the file.', json(Bitstream), renamed)
 export const contracts = {
   addItem: {
     summary: 'Add an item',
-    tag,
     body: json(WantedItem),
     answers: { 201: answer('The item.', json(Item), { ETag: text, Location: uri }) },
     problems: [...refused, 'bad-parameter'],
   },
   changeItem: {
     summary: 'Change metadata and state of an item',
-    tag,
     headers: match,
     body: patch,
     answers: { 200: item },
@@ -47,7 +45,6 @@ export const contracts = {
   },
   putItem: {
     summary: 'Replace metadata and state of an item',
-    tag,
     headers: match,
     body: json(WantedItem),
     answers: { 200: item },
@@ -55,7 +52,6 @@ export const contracts = {
   },
   deleteItem: {
     summary: 'Delete an item with its files',
-    tag,
     headers: match,
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
@@ -76,47 +72,40 @@ export const contracts = {
   },
   addBundle: {
     summary: 'Add an empty bundle to an item',
-    tag,
     body: json(Type.Object({ name: text, metadata: Type.Optional(orNull(values)) })),
     answers: { 201: answer('The bundle.', json(Bundle), { Location: uri }) },
     problems: refused,
   },
   changeBundle: {
     summary: 'Move the files of a bundle',
-    tag,
     body: patch,
     answers: { 200: answer('The bundle.', json(Bundle)) },
     problems: patched,
   },
   deleteBundle: {
     summary: 'Delete a bundle with its files',
-    tag,
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
   },
   addPrimaryBitstream: {
     summary: 'Say which file stands for a bundle',
-    tag,
     body: address,
     answers: { 201: answer('The bundle.', json(Bundle)) },
     problems: refused,
   },
   setPrimaryBitstream: {
     summary: 'Say that another file stands for a bundle',
-    tag,
     body: address,
     answers: { 200: answer('The bundle.', json(Bundle)) },
     problems: refused,
   },
   removePrimaryBitstream: {
     summary: 'Say that no file stands for a bundle',
-    tag,
     answers: { 204: nothing('None does.') },
     problems: refused,
   },
   addBitstream: {
     summary: 'Add a file to a bundle',
-    tag,
     query: { upload: parameter(text, 'A finished upload, instead of a file in the body.') },
     body: {
       'multipart/form-data': Type.Object({
@@ -137,7 +126,6 @@ export const contracts = {
   },
   replaceContent: {
     summary: 'Replace the content of a file',
-    tag,
     query: {
       upload: parameter(text, 'A finished upload, instead of a file in the body.'),
       replaceName: parameter(Type.Boolean(), 'Whether the file takes the name of what was sent.'),
@@ -153,27 +141,23 @@ export const contracts = {
   },
   changeBitstream: {
     summary: 'Change the name or the description of a file',
-    tag,
     body: patch,
     answers: { 200: file },
     problems: patched,
   },
   setFormat: {
     summary: 'Change the format of a file',
-    tag,
     body: address,
     answers: { 200: file },
     problems: refused,
   },
   deleteBitstream: {
     summary: 'Delete a file',
-    tag,
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
   },
   deleteBitstreams: {
     summary: 'Delete many files, all or none',
-    tag,
     body: patch,
     answers: { 204: nothing('They are deleted.') },
     problems: patched,

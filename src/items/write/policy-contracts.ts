@@ -22,7 +22,7 @@ import {
   uuid,
 } from '../../http/schema.ts'
 
-const tag = 'Authorizations'
+export const tag = 'Authorizations'
 const day = orNull(Type.String({ format: 'date' }))
 const Policy = named('ResourcePolicy', {
   id: text,
@@ -66,28 +66,24 @@ const refused = [
 export const contracts = {
   listPoliciesOfObject: {
     summary: 'The policies of an item or a file',
-    tag,
     query: { uuid: id, action: parameter(oneOf('READ', 'WRITE')), ...paging },
     answers: page,
     problems: ['bad-parameter', 'not-found'],
   },
   listPoliciesOfGroup: {
     summary: 'The policies that are for a group: of one object, or of all',
-    tag,
     query: { uuid: id, resource: parameter(uuid, 'All, if it is left out.'), ...paging },
     answers: page,
     problems: ['bad-parameter', 'not-found', 'change-refused'],
   },
   listPoliciesOfEperson: {
     summary: 'The policies that are for an eperson: of one object, or of all',
-    tag,
     query: { uuid: id, resource: parameter(uuid, 'All, if it is left out.'), ...paging },
     answers: page,
     problems: ['bad-parameter', 'not-found', 'change-refused'],
   },
   addPolicy: {
     summary: 'Add a policy',
-    tag,
     query: {
       resource: id,
       group: parameter(uuid, 'The group that it is for.'),
@@ -99,52 +95,44 @@ export const contracts = {
   },
   showPolicy: {
     summary: 'A policy',
-    tag,
     answers: { 200: answer('The policy.', json(Policy)) },
     problems: ['not-found'],
   },
   changePolicy: {
     summary: 'Change a policy',
-    tag,
     body: patch,
     answers: { 200: answer('The policy.', json(Policy)) },
     problems: [...refused, 'patch-refused'],
   },
   deletePolicy: {
     summary: 'Delete a policy',
-    tag,
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
   },
   showGroupOfPolicy: {
     summary: 'The group that a policy is for',
-    tag,
     answers: { 200: answer('The group.', json(Group)), 204: nothing('It is for an eperson.') },
     problems: ['not-found'],
   },
   setGroupOfPolicy: {
     summary: 'Change which group a policy is for',
-    tag,
     body: { 'text/uri-list': uri },
     answers: { 204: nothing('It is for that group.') },
     problems: refused,
   },
   showEpersonOfPolicy: {
     summary: 'The eperson that a policy is for',
-    tag,
     answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('It is for a group.') },
     problems: ['not-found'],
   },
   setEpersonOfPolicy: {
     summary: 'Change which eperson a policy is for',
-    tag,
     body: { 'text/uri-list': uri },
     answers: { 204: nothing('It is for that eperson.') },
     problems: refused,
   },
   showObjectOfPolicy: {
     summary: 'The item or the file that a policy is of',
-    tag,
     answers: { 302: nothing('Its address.', { Location: uri }) },
     problems: ['not-found'],
   },

@@ -16,7 +16,7 @@ import {
 } from '../../http/schema.ts'
 import { EntityRecord } from '../schemas.ts'
 
-const tag = 'Queries'
+export const tag = 'Queries'
 const refused = [
   'bad-parameter',
   'access-denied',
@@ -68,7 +68,6 @@ const Changed = closed({
 export const contracts = {
   putRecord: {
     summary: 'Write one record, whole',
-    tag,
     headers,
     body: json(EntityRecord),
     answers: {
@@ -79,7 +78,6 @@ export const contracts = {
   },
   changeRecord: {
     summary: 'Change one record',
-    tag,
     headers,
     body: {
       'application/merge-patch+json': EntityRecord,
@@ -90,14 +88,12 @@ export const contracts = {
   },
   deleteRecord: {
     summary: 'Delete one record',
-    tag,
     headers,
     answers: { 204: nothing('It is deleted.') },
     problems: [...refused, 'record-referenced'],
   },
   changeRecords: {
     summary: 'Change several records in one step',
-    tag,
     ...several,
     body: {
       'application/merge-patch+json': EntityRecord,
@@ -108,7 +104,6 @@ export const contracts = {
   },
   deleteRecords: {
     summary: 'Delete the records that a query finds',
-    tag,
     ...several,
     answers: { 200: answer('What was deleted, or would be.', json(Changed)) },
   },
