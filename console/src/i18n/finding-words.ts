@@ -7,6 +7,8 @@ type ByCode = typeof ofDoctor & typeof ofSignOn
 type Words = { readonly [Code in keyof ByCode]?: (values: Parameters<ByCode[Code]>[0]) => Said }
 type Limit = { readonly of: 'server' | 'role' | 'database' }
 
+const signOnAdvice = 'docs/sso.md erklärt die Einstellung; `carrel sso check` wiederholt diesen Teil.'
+
 const number = (value: number, decimals = 0) =>
   value.toLocaleString('de', { maximumFractionDigits: decimals })
 const mebibyte = 1024 ** 2
@@ -302,6 +304,22 @@ const german: Words = {
   ],
   'load-right': values =>
     `Threads, Schlangen und Zwischenspeicher passen zu ${processors(values.processors)}`,
+  'sign-on-base-url-plain': ({ baseUrl }) => [
+    `CARREL_BASE_URL ist ${baseUrl}: Passwörter und Token, die über http gehen, lassen sich im Netz mitlesen`,
+    signOnAdvice,
+  ],
+  'sign-on-origins-none': () => [
+    'CARREL_ALLOWED_ORIGINS ist leer: Nach einer Anmeldung können Browser nur zum Dienst selbst zurückkehren',
+    signOnAdvice,
+  ],
+  'sign-on-origin-cross-site-plain': ({ origin, baseUrl }) => [
+    `${origin} ist eine andere Site als ${baseUrl}, und über http senden Browser die Cookies der Anmeldung nicht an andere Sites: Benutzen Sie https oder denselben Hostnamen`,
+    signOnAdvice,
+  ],
+  'sign-on-origin-plain': ({ origin }) => [
+    `${origin} in CARREL_ALLOWED_ORIGINS ist http: Token, die dorthin gehen, lassen sich im Netz mitlesen`,
+    signOnAdvice,
+  ],
 }
 
 /** The words for findings of the service by language and code. A finding without any is said in English. */
