@@ -365,6 +365,11 @@ for (const engine of engines)
         next: page(9),
       })
       assert.deepEqual(await relations({ limit: 3, offset: 9 }), { first: page(0), prev: page(6) })
+      assert.deepEqual(await relations({ limit: 3, offset: 1 }), {
+        first: page(0),
+        prev: page(0),
+        next: page(4),
+      })
       const counted = (offset: number) => ({ ...page(offset), include_total: 'true' })
       assert.deepEqual(await relations({ limit: 3, offset: 3, include_total: true }), {
         first: counted(0),
