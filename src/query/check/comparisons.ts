@@ -108,10 +108,7 @@ function otherField(node: Node, scope: Scope): Found {
   } catch (error) {
     const name = node.kind === 'array' ? node.items[1] : undefined
     if (!(error instanceof QueryError) || operatorOf(node) !== 'field' || name?.kind !== 'text') throw error
-    throw wrong(error, `${error.message} A text needs quotes: ${quote(name.text)}.`, {
-      ...error.members,
-      mistake: 'quotes',
-    })
+    throw wrong(error, `${error.message} A text needs quotes: ${quote(name.text)}.`, error.members)
   }
 }
 

@@ -44,6 +44,8 @@ for (const engine of engines)
       const { detail, mistake, found, nearest } = await refused('artworks { tags.name = "a" }')
       assert.match(detail, /write tags\[\*\]\.name/)
       assert.deepEqual([mistake, found, nearest], ['list', 'tags', 'tags[*].name'])
+      const other = await refused('artworks { id = tags.name }')
+      assert.deepEqual([other.mistake, other.found, other.nearest], ['list', 'tags', 'tags[*].name'])
     })
 
     test('Q30 what is wrong about lists is refused at its place', async t => {

@@ -43,7 +43,7 @@ export function PasswordForm({ person }: { readonly person: Eperson }): JSX.Elem
         autoComplete={autoComplete}
         {...(minLength && { minLength })}
         value={values[name]}
-        onText={text => setValues({ ...values, [name]: text })}
+        onText={text => setValues(now => ({ ...now, [name]: text }))}
       />
     </Field>
   )

@@ -35,7 +35,7 @@ export function SeveralDialog({ entity, several, what, onClose }: Parts): JSX.El
     () => (isReady ? changeSeveral(entity, several, asked, undefined) : Promise.resolve(undefined)),
     [asked, isReady],
   )
-  const found = tried.value?.changed ?? 0
+  const found = tried.loading ? 0 : (tried.value?.changed ?? 0)
   const doing = useWork(async () => {
     if (!tried.value) return
     const done = await changeSeveral(entity, several, asked, tried.value.count)

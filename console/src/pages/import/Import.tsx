@@ -108,6 +108,8 @@ export default function Import(): JSX.Element {
               }
               accept=".csv,.json,.ndjson,.jsonl,.gz,text/csv,application/json"
               onFiles={([file]) => {
+                // While an import is begun, another file would take the place of its page.
+                if (begin.busy) return
                 chosen.current = file
                 take.run()
               }}
