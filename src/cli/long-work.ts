@@ -78,7 +78,7 @@ export async function withProgress<T>(work: (shown: ShownProgress) => Promise<T>
   }
 }
 
-/** What the work of a process is told, and tells. */
+/** A process as its work sees it: the signal that interrupts it, its log and its progress. */
 export type Listed = Pick<Run, 'signal' | 'log'> & Pick<Running, 'progress'>
 
 /**

@@ -146,7 +146,7 @@ export class PartedUpload {
     await Promise.all(this.#sending)
     if (this.#buffer) this.#buffers.giveBack(this.#buffer)
     this.#buffers.close()
-    // What can't be removed now is left to a sweep.
+    // If this fails, a sweep removes it later.
     if (this.#isComplete) await this.#client.remove([this.#key]).catch(() => {})
     else if (this.#id !== undefined) await this.#client.abort(this.#key, this.#id).catch(() => {})
   }

@@ -75,7 +75,7 @@ export class BucketUploads {
       }
       const leave = await this.#enter(from)
       const arriving = createArriving(rest, from.network)
-      // What Carrel reads itself is as fast as its source.
+      // Only clients can be too slow; Carrel's own files arrive as fast as they are read.
       if (from !== nobody) this.#running.add(arriving)
       try {
         return await this.#putLarge(begun, arriving)

@@ -56,7 +56,7 @@ export function lineBreaksIn(text: string, from: number, to: number): number {
   return count
 }
 
-/** How the rows of a table are cut. */
+/** The delimiter and the quotes that divide rows into cells. */
 type HowCut = Pick<Reading, 'delimiter' | 'quote'>
 
 /** Delimiters of files that often know no quoting. */

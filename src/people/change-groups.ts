@@ -104,7 +104,7 @@ function groupRoutes(routes: Routes, { people, addresses, config }: Parts): void
   })
 }
 
-/** Who is in a group: epersons, and other groups. */
+/** Routes that add epersons and groups to a group, and remove them. */
 function memberRoutes(routes: Routes, { people, config }: Parts): void {
   const specials = specialGroupNames(config)
   routes.post<One>(

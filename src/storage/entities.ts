@@ -248,7 +248,7 @@ export interface OpenVersion {
   close(): Awaitable<void>
 }
 
-/** What a new version has otherwise than the one that it is made from. */
+/** The differences between a new version and the one that it is made from. */
 export interface RevisedRecords {
   readonly fields: readonly Field[]
   /** Edits of the records, in the order of the key; each names one of `written`. */

@@ -29,17 +29,15 @@ export async function checkMade(
   about: (key: string, problem: Problem) => Problem,
 ): Promise<readonly Reliance[]> {
   const guesses: Guess[] = []
-  try {
-    const steps = all.map(({ step }) => step)
-    const relies = await checkStep(entities, request, known, steps, guesses)
-    if (isDryRun) await recordGuesses(trail, request, all[0].object, guesses)
-    return relies
-  } catch (error) {
+  const steps = all.map(({ step }) => step)
+  const relies = await checkStep(entities, request, known, steps, guesses).catch(async error => {
     const refused = error instanceof StepRefused ? error : undefined
     const of = all.find(({ step }) => step === refused?.write) ?? all[0]
     await recordGuesses(trail, request, of.object, guesses)
     throw refused ? about(of.key, refused.problem) : error
-  }
+  })
+  if (isDryRun) await recordGuesses(trail, request, all[0].object, guesses)
+  return relies
 }
 
 /** The event of a change that is written. */

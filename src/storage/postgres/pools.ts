@@ -107,9 +107,9 @@ export type Pools = ReturnType<typeof openPools>
 
 /** The sizes that metrics show. Each reads a number of bytes from the database. */
 interface ReadSizes {
-  /** Of the events that repeat. */
+  /** The size of the tables of repeated events. */
   readonly trail: () => Awaitable<number>
-  /** Of the versions that are held. */
+  /** The size of held versions. */
   readonly held: () => Awaitable<number>
 }
 
