@@ -8,9 +8,9 @@ import {
   type NewValue,
   newValues as namedValues,
   revisedRanks,
-} from '../storage/columns/revised-ranks.ts'
-import { findKeysTogether } from '../storage/columns/search.ts'
+} from '../storage/columns/rank-revision.ts'
 import type { Entities, Revision } from '../storage/entities.ts'
+import { findKeysTogether } from '../storage/records/search.ts'
 import { type ChangePlan, fieldsOf, readRecords } from './change-plan.ts'
 import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
 import type { Piece } from './json-lines.ts'

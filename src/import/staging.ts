@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { processIdInName } from '../lib/process-ids.ts'
 import type { Field } from '../model/entities.ts'
-import { fieldPath } from '../storage/columns/field-files.ts'
+import { fieldPath } from '../storage/records/field-files.ts'
 import type { Batch } from './batches.ts'
 import {
   type First,

@@ -40,27 +40,11 @@ function importsOf(file: string, text: string): string[] {
 /** The rooms that every room except these two may import besides itself. */
 const floor = ['lib', 'model']
 
-/**
- * Entry points of `storage/columns`: the interface that an engine implements, the files of fields, the lists of records over it,
- * single records over a version, and the work of its threads.
- */
-const doorsOfColumns = [
-  'field-files',
-  'record-source',
-  'record-listings',
-  'changed-entities',
-  'changes-since',
-  'earlier-states',
-  'fold-changes',
-  'search',
-  'sort-records',
-  'work',
-].map(name => `storage/columns/${name}.ts`)
-
 /** The rooms that both engines may import. The engines don't know each other. */
 const ofEngines = [
   'storage',
-  ...doorsOfColumns,
+  'storage/columns',
+  'storage/records',
   'storage/plans',
   'storage/runtime',
   'storage/statements',
@@ -87,27 +71,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'http/resources': ['config', 'http'],
   'query/check': ['http', 'query/language'],
   'storage/columns': ['lib/threads', 'storage', 'storage/plans', 'storage/runtime'],
+  'storage/records': ['lib/threads', 'storage', 'storage/columns', 'storage/plans', 'storage/runtime'],
   authn: ['config', 'http', 'http/resources', 'storage'],
-  import: [
-    'lib/threads',
-    'storage',
-    ...[
-      'changed-entities',
-      'edited',
-      'field-files',
-      'field-writer',
-      'ranks-in-order',
-      'revised-ranks',
-      'search',
-      'search-texts',
-    ].map(name => `storage/columns/${name}.ts`),
-    ...['sort-records', 'stored-field', 'value-writer', 'values', 'word-writer'].map(
-      name => `storage/columns/${name}.ts`,
-    ),
-  ],
+  import: ['lib/threads', 'storage', 'storage/columns', 'storage/records'],
   items: ['config', 'http', 'http/resources', 'storage'],
   query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'storage'],
-  'storage/statements': ['storage', 'storage/columns/changed-entities.ts'],
+  'storage/statements': ['storage', 'storage/records/pending-changes.ts'],
   dspace: ['config', 'http', 'http/resources', 'items', 'storage'],
   files: ['authn', 'config', 'http', 'storage'],
   openapi: ['config', 'http', 'query', 'storage'],

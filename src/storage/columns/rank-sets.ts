@@ -1,4 +1,4 @@
-import { lastUpTo } from './edited.ts'
+import { lastUpTo } from './edits.ts'
 import type { Numbers } from './stored-field.ts'
 
 /**

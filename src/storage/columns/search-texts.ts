@@ -11,8 +11,8 @@ import {
   type PackedColumn,
   packRanks,
 } from './columns.ts'
+import { openChanges, type RevisedField } from './field-changes.ts'
 import { rankRange, ranksOf } from './rank-sets.ts'
-import { openChanges, type RevisedField } from './revised-field.ts'
 import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
 import { compact, noBits, type Selection, setBits } from './selections.ts'
 import type { Values } from './stored-values.ts'

@@ -1,5 +1,5 @@
 import { sharedNumbers } from '../../lib/memory.ts'
-import { lastUpTo } from './edited.ts'
+import { lastUpTo } from './edits.ts'
 
 /** A set of records: a list of their numbers, ascending, or a bit for each record. */
 export type Selection =

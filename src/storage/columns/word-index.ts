@@ -1,9 +1,9 @@
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
 import { mayGoOn } from '../runtime/limits.ts'
-import { lastUpTo, merged } from './edited.ts'
+import { lastUpTo, merged } from './edits.ts'
+import { openChanges, type RevisedField } from './field-changes.ts'
 import { findPlace } from './look-up.ts'
-import { openChanges, type RevisedField } from './revised-field.ts'
 import { countBits, listBits, noBits, setBits } from './selections.ts'
 import { FileNumbers, readFile, readHeader } from './stored-field.ts'
 

@@ -1,6 +1,6 @@
 import { setAhead } from '../../lib/ms-now.ts'
 import { keyringOf } from '../../model/keys.ts'
-import { createFieldFiles } from '../columns/field-files.ts'
+import { createFieldFiles } from '../records/field-files.ts'
 import type { Repository } from '../repository.ts'
 import { type EngineOptions, partFor } from '../runtime/event-loops.ts'
 import type { Sessions } from '../sessions.ts'

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
-import type { RecordNumbers } from '../columns/record-source.ts'
 import type { RecordEntity } from '../entities.ts'
+import type { RecordNumbers } from '../records/record-source.ts'
 import type { Pool } from './driver.ts'
 import { withReplicaFallback } from './errors.ts'
 import { recordTable } from './record-versions.ts'

@@ -1,10 +1,10 @@
 import { RecentlyUsed } from '../../lib/memo.ts'
-import { baseEntity, changesOf } from '../columns/changed-entities.ts'
-import type { FieldFiles } from '../columns/field-files.ts'
-import type { createRecordListings } from '../columns/record-listings.ts'
-import { type RecordSource, type RecordWork, slotsOf } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities } from '../entities.ts'
+import type { FieldFiles } from '../records/field-files.ts'
+import { baseEntity, changesOf } from '../records/pending-changes.ts'
+import type { createRecordListings } from '../records/record-listings.ts'
+import { type RecordSource, type RecordWork, slotsOf } from '../records/record-source.ts'
 import type { Database } from './driver.ts'
 import {
   baseOf,

@@ -1,6 +1,6 @@
 import type { Entity } from '../../model/entities.ts'
-import { type ChangeRow, createChangedEntities } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
+import { type ChangeRow, createChangedEntities } from '../records/pending-changes.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'
 

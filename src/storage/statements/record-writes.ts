@@ -2,6 +2,7 @@ import { RightsChanged, StoreUnavailable } from '../../lib/errors.ts'
 import { parseWritten } from '../../lib/json.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { orderOf } from '../../model/value-order.ts'
+import type { Agreed, RecordEntity, RecordWrite } from '../entities.ts'
 import {
   agreedParts,
   baseEntity,
@@ -10,8 +11,7 @@ import {
   lastChanges,
   type TakenChanges,
   versionParts,
-} from '../columns/changed-entities.ts'
-import type { Agreed, RecordEntity, RecordWrite } from '../entities.ts'
+} from '../records/pending-changes.ts'
 import type { RecordEvent, Reliance } from '../single-records.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'

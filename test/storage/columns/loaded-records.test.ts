@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { pickRecords, unpackRecords } from '../../../src/storage/columns/loaded-records.ts'
-import { loadRecords } from '../../../src/storage/columns/record-listings.ts'
-import type { RecordNumbers } from '../../../src/storage/columns/record-source.ts'
 import type { RecordEntity } from '../../../src/storage/entities.ts'
+import { loadRecords } from '../../../src/storage/records/record-listings.ts'
+import type { RecordNumbers } from '../../../src/storage/records/record-source.ts'
 import { runs } from '../../support/scale.ts'
 
 function pack(records: readonly string[]) {

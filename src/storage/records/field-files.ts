@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isLeftOver } from '../../lib/process-ids.ts'
+import { closeStored, openStored, type StoredField } from '../columns/stored-field.ts'
+import { openStoredWords, type StoredWords } from '../columns/word-index.ts'
 import type { RecordEntity } from '../entities.ts'
-import { closeStored, openStored, type StoredField } from './stored-field.ts'
-import { openStoredWords, type StoredWords } from './word-index.ts'
 
 /** Time after which a file that was missing is looked for again, in ms. */
 const missingFor = 1_000

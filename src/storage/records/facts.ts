@@ -1,9 +1,5 @@
 import { PlanRefused } from '../../lib/errors.ts'
 import { eachElement, type Related } from '../../model/plan.ts'
-import type { RecordEntity } from '../entities.ts'
-import { writtenPath } from '../plans/json-values.ts'
-import { whilePresent } from '../runtime/limits.ts'
-import { baseEntity, changesOf } from './changed-entities.ts'
 import {
   baseOf,
   type ColumnRef,
@@ -16,20 +12,24 @@ import {
   nameOf,
   type PackedColumn,
   typeOf,
-} from './columns.ts'
-import type { GivenSlots } from './edited.ts'
+} from '../columns/columns.ts'
+import type { GivenSlots } from '../columns/edits.ts'
+import type { LoadedRecords } from '../columns/loaded-records.ts'
+import { readsOfLookup } from '../columns/look-up.ts'
+import type { ReadableRecords } from '../columns/readable-records.ts'
+import type { StoredField } from '../columns/stored-field.ts'
+import type { PackedFacts } from '../columns/tasks.ts'
+import type { GivenValues, PackedValues } from '../columns/values.ts'
+import type { GivenWords, PackedWords, StoredWords } from '../columns/word-index.ts'
+import type { RecordEntity } from '../entities.ts'
+import { writtenPath } from '../plans/json-values.ts'
+import { whilePresent } from '../runtime/limits.ts'
 import { wordsBeside } from './field-files.ts'
 import { FieldsAtHand } from './fields-at-hand.ts'
 import { entryBytes, type Turn } from './kept-facts.ts'
-import type { LoadedRecords } from './loaded-records.ts'
-import { readsOfLookup } from './look-up.ts'
 import type { Need } from './needs.ts'
-import type { ReadableRecords } from './readable-records.ts'
+import { baseEntity, changesOf } from './pending-changes.ts'
 import { slotsOf } from './record-source.ts'
-import type { StoredField } from './stored-field.ts'
-import type { PackedFacts } from './tasks.ts'
-import type { GivenValues, PackedValues } from './values.ts'
-import type { GivenWords, PackedWords, StoredWords } from './word-index.ts'
 
 /** Maximum number of distinct values that are read at once, so that none is looked up in records. */
 const fewValues = 4_096

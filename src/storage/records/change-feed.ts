@@ -3,10 +3,10 @@ import { type Client, createFairQueue, Overloaded } from '../../lib/fair-queue.t
 import { type Members, parseWritten } from '../../lib/json.ts'
 import { keyValues, type RecordChange } from '../../model/record-changes.ts'
 import type { EntityState } from '../../model/snapshots.ts'
+import { findPlace } from '../columns/look-up.ts'
 import type { Entities, RecordEntity } from '../entities.ts'
 import { type ChangeBatch, type FollowedChange, type FollowedRow, StateGone } from '../single-records.ts'
-import { baseEntity, changesOf, lineOf, stateOf } from './changed-entities.ts'
-import { findPlace } from './look-up.ts'
+import { baseEntity, changesOf, lineOf, stateOf } from './pending-changes.ts'
 import { type Difference, differenceOf } from './version-difference.ts'
 
 /** Maximum number of changes in a batch, and of bytes of their records before the last one. */

@@ -1,7 +1,7 @@
+import { unpackColumn } from '../columns/columns.ts'
+import { findPlace, orderIn, type Place } from '../columns/look-up.ts'
+import { fieldReader } from '../columns/readable-records.ts'
 import type { RecordEntity } from '../entities.ts'
-import { unpackColumn } from './columns.ts'
-import { findPlace, orderIn, type Place } from './look-up.ts'
-import { fieldReader } from './readable-records.ts'
 import type { Among } from './record-source.ts'
 
 /** A binary search among the values of a field that reads a record for each value it compares. */

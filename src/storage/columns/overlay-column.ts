@@ -1,5 +1,5 @@
-import { type Edited, lastUpTo, merged } from './edited.ts'
-import { type FieldChanges, openChanges, type RevisedField } from './revised-field.ts'
+import { type Edited, lastUpTo, merged } from './edits.ts'
+import { type FieldChanges, openChanges, type RevisedField } from './field-changes.ts'
 import { type Amounts, type Column, type Postings, postingsIn, StoredColumn } from './stored-column.ts'
 import { FileNumbers, fewestWide, type Numbers, type Ranks } from './stored-field.ts'
 import { FileValues, type Values, type ValuesPart } from './stored-values.ts'

@@ -1,11 +1,11 @@
 import type { Client } from '../../lib/fair-queue.ts'
 import type { Rows } from '../../model/plan.ts'
+import { baseOf, type ColumnRef, openColumn } from '../columns/columns.ts'
+import { jsonAt, openValues } from '../columns/values.ts'
 import type { RecordEntity } from '../entities.ts'
-import { baseOf, type ColumnRef, openColumn } from './columns.ts'
 import type { Facts } from './facts.ts'
 import { allValues } from './needs.ts'
 import { type RecordSource, slotsOf } from './record-source.ts'
-import { jsonAt, openValues } from './values.ts'
 
 /**
  * Adds values of related records to records, as members with the names that the query gives them. No field of the

@@ -2,23 +2,29 @@ import { type Awaitable, andThen } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { sharedBytes } from '../../lib/memory.ts'
 import { joinPieces, type RecordFormat, separators, shortPage } from '../../model/record-format.ts'
+import { distinctIn } from '../columns/columns.ts'
+import {
+  type LoadedRecords,
+  maxLoadedBytes,
+  pickRecords,
+  range,
+  unpackRecords,
+} from '../columns/loaded-records.ts'
+import { fieldsOf, pieceOf, scalarColumns } from '../columns/rows.ts'
 import type { Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'
 import type { Explanation, Steps } from '../plans/explain.ts'
 import { pieceBytes } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import type { FoundRecord } from '../single-records.ts'
-import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
-import { type ChangedSource, changedSource, mixed, split } from './changed-source.ts'
-import { distinctIn } from './columns.ts'
 import { filterName } from './filters.ts'
-import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { onlyRanks } from './needs.ts'
+import { type ChangedSource, changedSource, mixed, split } from './overlay-source.ts'
+import { baseEntity, changesOf, lastChanges } from './pending-changes.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders, type RecordOrders } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
 import { type AddRelated, createRelatedValues } from './related-values.ts'
-import { revisedFilesOf } from './revised-files.ts'
-import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
+import { revisedFilesOf } from './version-files.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024

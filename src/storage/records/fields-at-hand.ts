@@ -1,13 +1,13 @@
+import { type ColumnRef, indexOf, isDerived, nameOf } from '../columns/columns.ts'
+import type { GivenSlots } from '../columns/edits.ts'
+import type { PackedChanges, RevisedField } from '../columns/field-changes.ts'
+import type { StoredField } from '../columns/stored-field.ts'
 import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
-import { baseEntity, type Changed, changesOf } from './changed-entities.ts'
-import { type ColumnRef, indexOf, isDerived, nameOf } from './columns.ts'
-import type { GivenSlots } from './edited.ts'
 import type { FieldFiles } from './field-files.ts'
 import { KeptFacts, type Turn } from './kept-facts.ts'
+import { baseEntity, type Changed, changesOf } from './pending-changes.ts'
 import type { RecordWork } from './record-source.ts'
-import type { PackedChanges, RevisedField } from './revised-field.ts'
-import type { StoredField } from './stored-field.ts'
 
 /** Derives facts about versions with changes of single records (docs/decisions/0041). */
 export interface ChangedFacts {

@@ -10,18 +10,18 @@ import {
   type Rows,
 } from '../../model/plan.ts'
 import { listedField } from '../../model/plan-fields.ts'
+import { type ColumnRef, type DerivedColumn, distinctIn, nameOf } from '../columns/columns.ts'
+import type { Membership } from '../columns/memberships.ts'
+import type { RelatedTask } from '../columns/related-column.ts'
+import type { PackedSelection } from '../columns/selections.ts'
+import type { PackedFacts } from '../columns/tasks.ts'
+import { noRank, type Translation } from '../columns/translate.ts'
+import type { TaskOrder, TranslatedSide } from '../columns/work.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { type ColumnRef, type DerivedColumn, distinctIn, nameOf } from './columns.ts'
 import type { Facts } from './facts.ts'
 import type { Turn } from './kept-facts.ts'
-import type { Membership } from './memberships.ts'
 import { allValues, isSameColumn, type OpenNode, onlyRanks, type PlanCondition } from './needs.ts'
-import type { RelatedTask } from './related-column.ts'
-import type { PackedSelection } from './selections.ts'
-import type { PackedFacts } from './tasks.ts'
-import { noRank, type Translation } from './translate.ts'
-import type { TaskOrder, TranslatedSide } from './work.ts'
 
 /** A field of the records that a condition is about, and its facts. */
 type Side = PackedFacts & { readonly ref: FieldRef }

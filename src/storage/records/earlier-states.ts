@@ -12,7 +12,7 @@ import {
   loaded,
   stateOf,
   withChanges,
-} from './changed-entities.ts'
+} from './pending-changes.ts'
 
 /** Finds replaced versions, and their changes (docs/decisions/0082). */
 interface Held {

@@ -1,4 +1,4 @@
-import { Edited, lastUpTo, type PackedEdits, unpackParts } from './edited.ts'
+import { Edited, lastUpTo, type PackedEdits, unpackParts } from './edits.ts'
 import type { StoredField } from './stored-field.ts'
 
 /**

@@ -1,10 +1,10 @@
 import type { Entity } from '../../model/entities.ts'
 import { type Condition, type FieldRef, isWholeField } from '../../model/plan.ts'
+import { type ColumnRef, nameOf, typeOf } from '../columns/columns.ts'
+import type { FieldsNode } from '../columns/compared-fields.ts'
+import { soughtIn } from '../columns/leaves.ts'
+import type { TaskLeaf } from '../columns/tasks.ts'
 import type { RecordEntity } from '../entities.ts'
-import { type ColumnRef, nameOf, typeOf } from './columns.ts'
-import type { FieldsNode } from './compared-fields.ts'
-import { soughtIn } from './leaves.ts'
-import type { TaskLeaf } from './tasks.ts'
 
 /** The facts that a condition or a row needs about a field. */
 export interface Need {

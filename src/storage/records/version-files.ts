@@ -1,13 +1,13 @@
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { startThread } from '../../lib/threads/thread.ts'
+import { indexOf } from '../columns/columns.ts'
+import type { FieldHandlers } from '../columns/field-thread.ts'
 import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { baseEntity } from './changed-entities.ts'
-import type { ChangedSource } from './changed-source.ts'
-import { indexOf } from './columns.ts'
 import { wordsBeside } from './field-files.ts'
-import type { FieldHandlers } from './field-thread.ts'
 import type { Turn } from './kept-facts.ts'
+import type { ChangedSource } from './overlay-source.ts'
+import { baseEntity } from './pending-changes.ts'
 
 /** Writes the files of fields of a new version, as far as the one that it is made from has them. */
 export const revisedFilesOf =

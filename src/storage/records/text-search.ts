@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import type { FieldRef, Scalar } from '../../model/plan.ts'
+import { type PackedColumn, typeOf } from '../columns/columns.ts'
+import type { SearchedField, SearchTask } from '../columns/search-texts.ts'
+import type { PackedSelection } from '../columns/selections.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { type PackedColumn, typeOf } from './columns.ts'
 import type { Facts } from './facts.ts'
 import type { Turn } from './kept-facts.ts'
 import type { TextCondition } from './needs.ts'
-import type { SearchedField, SearchTask } from './search-texts.ts'
-import type { PackedSelection } from './selections.ts'
 
 /** Finds the records whose texts contain the words (Q27). A field's first search builds its word index. */
 export async function textMatches(

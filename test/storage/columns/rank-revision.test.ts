@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openColumn, packRanks } from '../../../src/storage/columns/columns.ts'
-import type { Edit } from '../../../src/storage/columns/edited.ts'
-import { revisedColumn, revisedSlots } from '../../../src/storage/columns/revised-ranks.ts'
+import type { Edit } from '../../../src/storage/columns/edits.ts'
+import { revisedColumn, revisedSlots } from '../../../src/storage/columns/rank-revision.ts'
 import { runs } from '../../support/scale.ts'
 
 /** Returns the column of records with these values, in the order of the key; null is no value. */

@@ -1,7 +1,7 @@
 import { Lagging } from '../../lib/errors.ts'
 import type { Field } from '../../model/entities.ts'
 import type { Entities, OpenVersion, RecordEntity } from '../entities.ts'
-import { changesIn, changesOf } from './changed-entities.ts'
+import { changesIn, changesOf } from './pending-changes.ts'
 import { slotsOf } from './record-source.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { sharedNumbers } from '../../lib/memory.ts'
 import type { ValueOrder } from '../../model/value-order.ts'
 import { type PackedColumn, packRanks, unpackColumn } from './columns.ts'
-import type { Edit } from './edited.ts'
+import type { Edit } from './edits.ts'
 import type { Place } from './look-up.ts'
 
 /** For each record of a new version, its number in the old one, or ~n (below 0) for written record n. */

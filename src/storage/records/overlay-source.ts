@@ -1,17 +1,18 @@
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { shareNumbers } from '../../lib/memory.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
+import { packEdits, packParts, type RevisedSlots } from '../columns/edits.ts'
+import type { PackedChanges } from '../columns/field-changes.ts'
+import type { LoadedRecords } from '../columns/loaded-records.ts'
+import type { Way } from '../columns/readable-records.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Stop } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
-import { createPlaces, type Edits } from './change-edits.ts'
-import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
-import { packEdits, packParts, type RevisedSlots } from './edited.ts'
 import { Facts } from './facts.ts'
 import type { ChangedFacts } from './fields-at-hand.ts'
 import type { Turn } from './kept-facts.ts'
-import type { LoadedRecords } from './loaded-records.ts'
-import type { Way } from './readable-records.ts'
+import { type Changed, changedSlots, changesOf } from './pending-changes.ts'
+import { createPlaces, type Edits } from './pending-edits.ts'
 import {
   type OpenRecords,
   type RecordNumbers,
@@ -19,7 +20,6 @@ import {
   type RecordWork,
   slotsOf,
 } from './record-source.ts'
-import type { PackedChanges } from './revised-field.ts'
 import { findKeysTogether, searchBy, searchIn } from './search.ts'
 
 /** A source of entities with changes, too, and the facts about all of them. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nobody } from '../../../src/lib/fair-queue.ts'
 import { sharedNumbers } from '../../../src/lib/memory.ts'
-import { Facts } from '../../../src/storage/columns/facts.ts'
-import { createFieldFiles } from '../../../src/storage/columns/field-files.ts'
-import type { Turn } from '../../../src/storage/columns/kept-facts.ts'
 import type { RecordEntity } from '../../../src/storage/entities.ts'
+import { Facts } from '../../../src/storage/records/facts.ts'
+import { createFieldFiles } from '../../../src/storage/records/field-files.ts'
+import type { Turn } from '../../../src/storage/records/kept-facts.ts'
 import { VersionCache } from '../../../src/storage/runtime/version-cache.ts'
 
 const entity: RecordEntity = {
