@@ -11,6 +11,9 @@ import { actuatorRoutes } from './dspace/actuator.ts'
 import { signpostingRoutes } from './dspace/empty-answers.ts'
 import { rootOf, rootRoutes } from './dspace/root.ts'
 import { dspaceRoutes } from './dspace/routes.ts'
+import { entityAdministration } from './entities/routes/routes.ts'
+import { recordRoutes } from './entities/write/routes.ts'
+import { severalRoutes } from './entities/write/several.ts'
 import { contentRoutes } from './files/download.ts'
 import { createHandOver } from './files/hand-over.ts'
 import { createLeases } from './files/leases.ts'
@@ -33,8 +36,6 @@ import { loadRegistrations } from './people/registrations.ts'
 import { peopleRoutes } from './people/routes.ts'
 import { puppetDbServiceRoutes } from './query/puppetdb-service.ts'
 import { queryRoutes } from './query/routes.ts'
-import { recordRoutes } from './query/write/routes.ts'
-import { severalRoutes } from './query/write/several.ts'
 import { waysToLogIn } from './sso/addresses.ts'
 import { loadDirectory } from './sso/ldap/load.ts'
 import { loadSingleSignOn } from './sso/load.ts'
@@ -107,7 +108,7 @@ export async function buildApp(
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
         openapiRoutes(api, { config, entities, routes })
-        const processRoutes = await administration.register(api)
+        const processRoutes = await administration.register(api, entityAdministration)
         contentRoutes(api, {
           ...{ repository, files, leases, limits },
           lookAgain: lookAgain.thoughExpired,

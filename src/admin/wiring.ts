@@ -8,7 +8,6 @@ import type { Tally } from '../lib/tally.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Storage } from '../storage/storage.ts'
-import { adminRoutes } from './entities/routes.ts'
 import { accessRoutes } from './operation/access-routes.ts'
 import { identityRoutes } from './operation/identity-routes.ts'
 import { questionRoutes } from './operation/question-routes.ts'
@@ -18,7 +17,7 @@ import { specialGroupRoutes } from './operation/special-groups.ts'
 import { stateRoutes, upkeepRoutes } from './operation/upkeep-routes.ts'
 import { knownScripts } from './processes/known-scripts.ts'
 import { createProcesses } from './processes/processes.ts'
-import { processRoutes } from './processes/routes.ts'
+import { processRoutes, type Resume } from './processes/routes.ts'
 import type { Script } from './processes/scripts.ts'
 import { scriptRoutes } from './processes/scripts.ts'
 import { ingestRoutes } from './uploads/ingest-route.ts'
@@ -37,7 +36,15 @@ interface Parts {
   readonly tally: Tally
 }
 
-/** Creates the rooms of administration: entities, uploads, operation, and the processes that they begin. */
+type Runner = Omit<ReturnType<typeof createProcesses>, 'close'>
+type Importing = Pick<Parts, 'addresses' | 'config' | 'lookAgain'> &
+  Pick<Storage, 'entities' | 'people' | 'processes'> &
+  Runner & { readonly uploads: ReturnType<typeof createUploads> }
+
+/** Registers the routes by which entities are declared and imported. @returns a function that resumes imports */
+type EntityRoutes = (api: FastifyInstance, parts: Importing) => Promise<{ readonly resume: Resume }>
+
+/** Creates the rooms of administration: uploads, operation, and the processes that they and entities begin. */
 export async function createAdministration(
   app: FastifyInstance,
   { addresses, config, limits, lookAgain, measures, specialGroups, storage, tally }: Parts,
@@ -57,13 +64,13 @@ export async function createAdministration(
      * Registers the routes below `{api}`.
      * @returns a function that registers those of processes and scripts, which answer to `embed`
      */
-    register: async (api: FastifyInstance) => {
+    register: async (api: FastifyInstance, entityRoutes: EntityRoutes) => {
       await operator.register(api)
       const uploading = { addresses, config, place, lookAgain }
       const ingest = ingestRoutes(api, { ...uploading, people, start: runner.start })
       uploadRoutes(api, uploading)
       const managing = { addresses, config, entities, lookAgain, people, processes, uploads }
-      const imports = await adminRoutes(api, { ...managing, ...runner })
+      const imports = await entityRoutes(api, { ...managing, ...runner })
       return (hal: FastifyInstance) => {
         const { scripts } = operator
         const { resume } = scriptRoutes(hal, { addresses, scripts, start: runner.start })

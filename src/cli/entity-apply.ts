@@ -19,7 +19,7 @@ export const applyCommand = (): Command =>
       const name = nameIn(body, file)
       return withStore(async ({ people, entities }) => {
         // Commands that don't need them start without the descriptions of routes.
-        const { putEntity } = await import('../admin/entities/put-entity.ts')
+        const { putEntity } = await import('../entities/routes/put-entity.ts')
         const request = { name, body, headers: {}, eventFor: commandEvent }
         try {
           const { isNew, warnings } = await putEntity({ entities, people, examine: work => work() }, request)

@@ -5,7 +5,7 @@ import {
   pairsOf,
   RelationRefused,
   sideNamed,
-} from '../admin/entities/relation-sides.ts'
+} from '../entities/routes/relation-sides.ts'
 import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Relation } from '../model/entities.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { suggestedRelations } from '../admin/entities/entity-body.ts'
-import { checkName } from '../import/import-entity.ts'
+import { checkName } from '../entities/import-entity.ts'
+import { suggestedRelations } from '../entities/routes/entity-body.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { ForeignKey } from '../storage/exposing.ts'
 import { addRelation, described } from './entity-relations.ts'

@@ -3,7 +3,7 @@ import { appendFileSync, renameSync, truncateSync, utimesSync, writeFileSync } f
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { commandEvent } from '../../../src/cli/store.ts'
-import { importFile } from '../../../src/import/import-entity.ts'
+import { importFile } from '../../../src/entities/import-entity.ts'
 import { ImportError } from '../../../src/import/import-error.ts'
 import type { ReadingOptions } from '../../../src/import/reading-options.ts'
 import { bodyOf, list, listPath } from '../../support/clients/listings.ts'

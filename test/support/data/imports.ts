@@ -7,9 +7,9 @@ import {
   type ImportReport,
   importFile,
   type Progress,
-} from '../../../src/import/import-entity.ts'
+} from '../../../src/entities/import-entity.ts'
+import { type ReviseReport, reviseFile } from '../../../src/entities/revision.ts'
 import type { HowRead } from '../../../src/import/reading-options.ts'
-import { type ReviseReport, reviseFile } from '../../../src/import/revise-entity.ts'
 import type { ReadRule } from '../../../src/model/entities.ts'
 import { databaseOf, runSqlIn } from '../service/engines.ts'
 import { repository } from '../service/process.ts'
