@@ -18,14 +18,14 @@ const programs = [
   'cli/import-process',
   'cli/ingest-process',
   'cli/question-process',
+  'cli/store-reader',
+  'cli/store-writer',
   'sso/metadata/thread',
   'sso/saml-thread',
   'import/worker',
   'query/long-texts-thread',
   'storage/columns/field-thread',
   'storage/postgres/record-worker',
-  'storage/sqlite/reader',
-  'storage/sqlite/writer',
 ]
 
 const source = (name: string) => join(root, 'src', `${name}.ts`)

@@ -14,6 +14,7 @@ import { dspaceRoutes } from './dspace/routes.ts'
 import { entityAdministration } from './entities/routes/routes.ts'
 import { recordRoutes } from './entities/write/routes.ts'
 import { severalRoutes } from './entities/write/several.ts'
+import type { Store } from './features.ts'
 import { contentRoutes } from './files/download.ts'
 import { createHandOver } from './files/hand-over.ts'
 import { createLeases } from './files/leases.ts'
@@ -39,7 +40,6 @@ import { queryRoutes } from './query/routes.ts'
 import { waysToLogIn } from './sso/addresses.ts'
 import { loadDirectory } from './sso/ldap/load.ts'
 import { loadSingleSignOn } from './sso/load.ts'
-import type { Storage } from './storage/storage.ts'
 
 /**
  * Builds the service: all of its wiring, in order. A request walks: headers → host → CORS → CSRF → caller →
@@ -48,7 +48,7 @@ import type { Storage } from './storage/storage.ts'
  */
 export async function buildApp(
   config: Config,
-  storage: Storage,
+  storage: Store,
   passwordCost?: PasswordCost,
   limits: Limits = ownLimits(config),
   threads: Threads = createThreads(),

@@ -20,6 +20,7 @@ import { createProcesses } from './processes/processes.ts'
 import { processRoutes, type Resume } from './processes/routes.ts'
 import type { Script } from './processes/scripts.ts'
 import { scriptRoutes } from './processes/scripts.ts'
+import type { Processes } from './processes/statements.ts'
 import { ingestRoutes } from './uploads/ingest-route.ts'
 import { openUploads } from './uploads/open-uploads.ts'
 import { createUploads } from './uploads/place.ts'
@@ -32,13 +33,13 @@ interface Parts {
   readonly lookAgain: LookAgain
   readonly measures: Pick<Measures, 'bucketRequest'>
   readonly specialGroups: SpecialGroups
-  readonly storage: Storage
+  readonly storage: Storage & { readonly processes: Processes }
   readonly tally: Tally
 }
 
 type Runner = Omit<ReturnType<typeof createProcesses>, 'close'>
 type Importing = Pick<Parts, 'addresses' | 'config' | 'lookAgain'> &
-  Pick<Storage, 'entities' | 'people' | 'processes'> &
+  Pick<Parts['storage'], 'entities' | 'people' | 'processes'> &
   Runner & { readonly uploads: ReturnType<typeof createUploads> }
 
 /** Registers the routes by which entities are declared and imported. @returns a function that resumes imports */

@@ -5,8 +5,8 @@ import { openBackups } from '../admin/backup/open-backups.ts'
 import { backUpToStream } from '../admin/backup/stream.ts'
 import { type VerifiedBackup, verifyBackups } from '../admin/backup/verify.ts'
 import { toConfig } from '../config/config.ts'
+import type { Store } from '../features.ts'
 import { quantity } from '../lib/quantities.ts'
-import type { Storage } from '../storage/storage.ts'
 import { Misuse } from './failures.ts'
 import { givenPlace } from './given-path.ts'
 import { asProcess, withProgress } from './long-work.ts'
@@ -61,7 +61,7 @@ function positive(text: string): number {
 
 /** Shows the progress of a backup as a bar, and in the list of processes. */
 const listed = <T extends Made & { readonly name: string }>(
-  storage: Storage,
+  storage: Store,
   parameters: Readonly<Record<string, string>>,
   work: (progress: Progress) => Promise<T>,
 ): Promise<T> =>

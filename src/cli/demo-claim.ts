@@ -1,7 +1,7 @@
+import type { Store } from '../features.ts'
 import { type Hold, keepHold } from '../lib/hold.ts'
 import { hasEnded, ownProcessId } from '../lib/process-ids.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Storage } from '../storage/storage.ts'
 import { commandEvent } from './store.ts'
 
 /** Tells the events of the demo from those of other commands. */
@@ -14,7 +14,7 @@ export const demoEvent = (event: AuditEvent['event']): AuditEvent => ({ ...comma
  * True if anything but the demo was ever changed in the store, or if it has forgotten some of its events. What was
  * refused has changed nothing.
  */
-export const wasUsed = ({ trail }: Pick<Storage, 'trail'>): Promise<boolean> =>
+export const wasUsed = ({ trail }: Pick<Store, 'trail'>): Promise<boolean> =>
   trail.read(async ({ checkpoints, events }) => {
     for await (const { kind } of checkpoints()) if (kind === 'prune') return true
     for await (const event of events({ since: null, until: null })) {
@@ -36,7 +36,7 @@ const silence = 60_000
 export async function claimDemo({
   identities,
   clock,
-}: Pick<Storage, 'identities' | 'clock'>): Promise<Hold | undefined> {
+}: Pick<Store, 'identities' | 'clock'>): Promise<Hold | undefined> {
   const own = ownProcessId()
   const expires = () => clock.now() + silence
   if (!(await identities.keepTicket(ticket, own, expires(), clock.certain()))) {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { hashPassword } from '../authn/passwords.ts'
 import type { FilesPlace } from '../config/files-place.ts'
 import { importRecords, VersionReplaced } from '../entities/import-entity.ts'
+import type { Store } from '../features.ts'
 import { openFiles } from '../files/open-files.ts'
 import type { ReadRecord } from '../import/json-lines.ts'
 import { makeTemporaryFolder } from '../lib/process-ids.ts'
@@ -11,7 +12,6 @@ import type { NewBitstream, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
 import type { Credentials } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
-import type { Storage } from '../storage/storage.ts'
 import { claimDemo, demoEvent, wasUsed } from './demo-claim.ts'
 import { letters, someAppraisals, someLetters, someVisits } from './demo-records.ts'
 import { generatePassword } from './eperson.ts'
@@ -52,7 +52,7 @@ export type NoDemo = 'in use' | 'incomplete' | 'elsewhere' | 'stopped'
  * @param isStopping true once the service has been told to end
  */
 export async function createDemo(
-  storage: Storage,
+  storage: Store,
   place: FilesPlace,
   isStopping = () => false,
 ): Promise<Demo | NoDemo> {
@@ -99,7 +99,7 @@ export async function createDemo(
 }
 
 /** True if the store has the whole demo, of which people may have deleted some, or was in use without it. */
-async function isInUse(storage: Storage): Promise<boolean> {
+async function isInUse(storage: Store): Promise<boolean> {
   const state = await storage.repository.demo()
   if (state !== 'none') return state === 'complete'
   return (await storage.people.listEpersons()).length > 0 || wasUsed(storage)
@@ -134,7 +134,7 @@ README.md says what to try with curl.
 /** A part of the demo. If others have made something by the same name, it changes nothing. */
 type Step = () => Promise<unknown>
 
-function stepsFor({ group, password: _, ...person }: Credential, { people }: Storage): Step[] {
+function stepsFor({ group, password: _, ...person }: Credential, { people }: Store): Step[] {
   const { email, passwordHash } = person
   let known: Credentials | undefined
   return [
@@ -156,7 +156,7 @@ function stepsFor({ group, password: _, ...person }: Credential, { people }: Sto
 }
 
 /** Adds letters that everybody may read, and two small entities that show what access does. */
-function stepsForEntities({ entities }: Storage): Step[] {
+function stepsForEntities({ entities }: Store): Step[] {
   const relations = [{ fields: ['letter'], to: { entity: 'letters', fields: ['id'] } }]
   const all: readonly (Declared & { name: string; records: AsyncIterable<ReadRecord[]> })[] = [
     {
@@ -215,7 +215,7 @@ const plan: readonly (readonly [title: string, author: string, readers: Readers]
 
 const identifierOf = (at: number) => `demo/${at + 1}`
 
-function stepsForItems({ repository }: Storage, place: FilesPlace): Step[] {
+function stepsForItems({ repository }: Store, place: FilesPlace): Step[] {
   let items: readonly NewItem[] = []
   return [
     async () => {

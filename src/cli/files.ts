@@ -1,12 +1,12 @@
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
+import type { Store } from '../features.ts'
 import type { Files } from '../files/files.ts'
 import { type MoveReport, moveFiles, refuseNested } from '../files/move.ts'
 import { openFiles } from '../files/open-files.ts'
 import { type VerifyReport, verify } from '../files/verify.ts'
 import { quantity } from '../lib/quantities.ts'
 import type { Process } from '../model/processes.ts'
-import type { Storage } from '../storage/storage.ts'
 import { Misuse } from './failures.ts'
 import { givenPlace } from './given-path.ts'
 import { asProcess, withProgress } from './long-work.ts'
@@ -114,7 +114,7 @@ interface Task<T> {
 /** Does work on the files as a process that the service lists, and shows its progress here, too. */
 const listed = <T>(
   step: string,
-  task: (storage: Storage, files: Files, config: Config) => Promise<Task<T>>,
+  task: (storage: Store, files: Files, config: Config) => Promise<Task<T>>,
   resultOf: (report: T) => Process['result'],
 ): Promise<T> =>
   withStore(async (storage, config) => {

@@ -1,9 +1,10 @@
+import type { Processes } from '../admin/processes/statements.ts'
 import { localUploads, openUploads, type UploadConfig } from '../admin/uploads/open-uploads.ts'
 import type { Config } from '../config/config.ts'
+import type { Store } from '../features.ts'
 import { openFiles } from '../files/open-files.ts'
 import { clearTemporaryFolders, hasEnded } from '../lib/process-ids.ts'
-import type { Processes } from '../storage/processes.ts'
-import { type Clock, maxSkew, type Storage } from '../storage/storage.ts'
+import { type Clock, maxSkew } from '../storage/storage.ts'
 import { nearlyFull } from '../storage/trail.ts'
 import { announce } from './output.ts'
 
@@ -28,7 +29,7 @@ export async function keepHouse(
     repository,
     sessions,
     trail,
-  }: Pick<Storage, 'clock' | 'identities' | 'processes' | 'repository' | 'sessions' | 'trail'>,
+  }: Pick<Store, 'clock' | 'identities' | 'processes' | 'repository' | 'sessions' | 'trail'>,
   config: KeptConfig,
 ): Promise<() => Promise<void>> {
   const { eventsSize, sessionLifetime } = config
@@ -110,7 +111,7 @@ const leftOver = 0.95
  * @param limit in bytes
  */
 function createTrailKeeper(
-  trail: Pick<Storage['trail'], 'keepWithin'>,
+  trail: Pick<Store['trail'], 'keepWithin'>,
   limit: number,
   isOver: () => boolean,
 ): () => Promise<void> {

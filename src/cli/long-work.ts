@@ -1,7 +1,7 @@
 import { createProcesses, percent } from '../admin/processes/processes.ts'
+import type { Store } from '../features.ts'
 import type { Running } from '../lib/threads/child.ts'
 import type { NewProcess, Process, Run } from '../model/processes.ts'
-import type { Storage } from '../storage/storage.ts'
 
 /** Shows the current step of long work, and the share of it that is done, 0 to 1 (D1). */
 export interface ShownProgress {
@@ -86,7 +86,7 @@ export type Listed = Pick<Run, 'signal' | 'log'> & Pick<Running, 'progress'>
  * waits for other processes.
  */
 export const asProcess = <T>(
-  { processes }: Pick<Storage, 'processes'>,
+  { processes }: Pick<Store, 'processes'>,
   what: Pick<NewProcess, 'kind' | 'parameters'>,
   shown: Pick<ShownProgress, 'update'>,
   work: (listed: Listed) => Promise<T>,

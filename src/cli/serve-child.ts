@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os'
+import { maxLine, maxLines } from '../admin/processes/statements.ts'
 import { OperatorError, StoreUnavailable } from '../lib/errors.ts'
 import type { FromChild, Report, Running, ToChild } from '../lib/threads/child.ts'
-import { maxLine, maxLines } from '../storage/processes.ts'
 
 /**
  * Niceness of the process: below the service that answers requests, but no further, because a person waits

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
+import type { Store } from '../features.ts'
 import { openFiles } from '../files/open-files.ts'
 import { MisconfiguredFiles, StoreUnavailable } from '../lib/errors.ts'
 import { holdFile } from '../lib/held-file.ts'
@@ -13,7 +14,7 @@ import { systemReason } from '../lib/system-errors.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { ownLimits, phaseIn } from '../model/limits.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
-import type { ReportLoss, Storage } from '../storage/storage.ts'
+import type { ReportLoss } from '../storage/storage.ts'
 import { Failure } from './failures.ts'
 import { ownCommand } from './given-path.ts'
 import { keepHouse } from './housekeeping.ts'
@@ -102,7 +103,7 @@ const patienceWithFiles = 5_000
  * Names wrong settings of a bucket (D18). A bucket that doesn't answer yet, or a folder that has lost the files of
  * the store, is a warning.
  */
-async function checkFiles({ repository }: Storage, { files: place }: Config): Promise<void> {
+async function checkFiles({ repository }: Store, { files: place }: Config): Promise<void> {
   const files = await openFiles(place, repository)
   const late = delay(patienceWithFiles, new StoreUnavailable(`${files.place} does not answer yet`))
   const fault = await Promise.race([files.require().catch((error: unknown) => error), late])
@@ -125,7 +126,7 @@ interface Service extends Workers {
 
 interface Parts {
   readonly spawned: Worker[]
-  readonly storage: Storage
+  readonly storage: Store
   readonly shared: OwnShared
   /** Memory for the phase of the service. */
   readonly phase: Int32Array<SharedArrayBuffer>
@@ -248,7 +249,7 @@ function announceOthers(config: Config): void {
 }
 
 /** Announces a new store, and a missing administrator. */
-async function announceStore(config: Config, { isNew, people }: Storage): Promise<void> {
+async function announceStore(config: Config, { isNew, people }: Store): Promise<void> {
   const store = placeOf(config)
   if (isNew) announce('info', `Created a new store in ${store}.`, { store, msg: 'created a new store' })
   const groups = await people.listGroups()

@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import type { Place } from '../admin/backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
+import { features, type Store } from '../features.ts'
 import { databaseAddress } from '../lib/database-address.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ClientLimits } from '../storage/postgres/errors.ts'
 import { createShared, type Shared } from '../storage/runtime/event-loops.ts'
 import { openEngine as openSqlite } from '../storage/sqlite/engine.ts'
-import type { ReportLoss, Storage } from '../storage/storage.ts'
+import type { ReportLoss } from '../storage/storage.ts'
 
 type StoreSettings = Pick<
   Config,
@@ -19,7 +20,7 @@ type StoreSettings = Pick<
   | 'eventsRetention'
   | 'keptVersions'
 >
-type Work<T> = (storage: Storage, config: Config) => Promise<T>
+type Work<T> = (storage: Store, config: Config) => Promise<T>
 
 /** Opens the store that the settings name, does the work and closes it, whatever happens. */
 export const withStore = <T>(work: Work<T>): Promise<T> => use({ create: false }, work)
@@ -40,7 +41,7 @@ async function use<T>(options: { readonly create: boolean }, work: Work<T>): Pro
 }
 
 /** Does work on the store for a process that the service has told its settings. */
-export async function withStoreOf<T>(config: Config, work: (storage: Storage) => Promise<T>): Promise<T> {
+export async function withStoreOf<T>(config: Config, work: (storage: Store) => Promise<T>): Promise<T> {
   const storage = await openStore(config, { create: false })
   try {
     return await work(storage)
@@ -74,7 +75,7 @@ export async function openStore(
   { create, limits }: Opening,
   shared: Shared = createShared(cacheSize),
   report: ReportLoss = () => {},
-): Promise<Storage> {
+): Promise<Store> {
   const common = {
     create,
     hiddenMetadata,
@@ -84,10 +85,10 @@ export async function openStore(
     eventsRetention,
     keptVersions,
   }
-  if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report })
+  if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report }, features)
   // The driver is loaded only if there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
-  return openEngine({ ...database, ...common, fieldsFolder: join(dataFolder, 'fields'), limits })
+  return openEngine({ ...database, ...common, fieldsFolder: join(dataFolder, 'fields'), limits }, features)
 }
 
 /** Names the place of the store, without a password. */

@@ -1,7 +1,7 @@
 import { createTickets } from '../authn/tickets.ts'
 import type { Config } from '../config/config.ts'
+import type { Store } from '../features.ts'
 import { isLocal } from '../http/same-machine.ts'
-import type { Storage } from '../storage/storage.ts'
 import { administrator, type Demo, type NoDemo } from './demo.ts'
 import { ownCommand } from './given-path.ts'
 import { announce } from './output.ts'
@@ -13,7 +13,7 @@ import { placeOf } from './store.ts'
  */
 export async function inviteAdministrator(
   config: Config,
-  { people, clock, identities }: Storage,
+  { people, clock, identities }: Store,
 ): Promise<void> {
   const terminal = terminalOf()
   if (!terminal.isTTY || !config.console || !isLocal(config)) return

@@ -3,6 +3,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/config.ts'
+import type { Store } from '../features.ts'
 import { createCounter } from '../lib/counter.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
 import type { Rows } from '../lib/tally.ts'
@@ -10,7 +11,6 @@ import { answerOver, callsOver, handlerIn } from '../lib/threads/calls.ts'
 import { type QueueHandlers, remoteQueue } from '../lib/threads/queue.ts'
 import { type Limits, phaseIn } from '../model/limits.ts'
 import { joinShared, type Loop, partFor, type SharedHandlers } from '../storage/runtime/event-loops.ts'
-import type { Storage } from '../storage/storage.ts'
 import { codeOf, drain, graceToClose } from './listen.ts'
 import { openStore } from './store.ts'
 
@@ -48,7 +48,7 @@ export interface Start {
 interface MainHandlers extends SharedHandlers, QueueHandlers {}
 
 let app: FastifyInstance | undefined
-let storage: Storage | undefined
+let storage: Store | undefined
 let drop: (key: string) => void = () => {}
 
 const handlers = {

@@ -11,7 +11,7 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireCaller } from '../http/require-caller.ts'
 import { isAdministrator } from '../model/caller.ts'
-import type { Alert, Alerts } from '../storage/processes.ts'
+import type { Alert, Alerts } from './alert-statements.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
 const checked = bodyChecks(() => import('./system-contracts.ts'), 'change-refused')

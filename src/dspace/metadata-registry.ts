@@ -10,7 +10,7 @@ import { Problem } from '../http/problems.ts'
 import { requireCaller } from '../http/require-caller.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/items.ts'
-import type { FieldSearch, MetadataRegistry, WantedField, WantedSchema } from '../storage/repository.ts'
+import type { FieldSearch, MetadataRegistry, WantedField, WantedSchema } from './registry-statements.ts'
 
 const route = contractsIn(() => import('./metadata-registry-contracts.ts'))
 const toAnybody = reads('anybody', 'items')

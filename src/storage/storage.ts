@@ -5,8 +5,7 @@ import type { Entities } from './entities.ts'
 import type { Factors } from './factors.ts'
 import type { Identities } from './identities.ts'
 import type { People } from './people.ts'
-import type { Alerts, Processes } from './processes.ts'
-import type { MetadataRegistry, Repository } from './repository.ts'
+import type { Repository } from './repository.ts'
 import type { AccessTokens, Attempts, Secrets, Sessions } from './sessions.ts'
 import type { Trail } from './trail.ts'
 
@@ -33,9 +32,6 @@ export interface Storage {
   readonly trail: Trail
   readonly metrics: StoreMetrics
   readonly clock: Clock
-  readonly processes: Processes
-  readonly registry: MetadataRegistry
-  readonly alerts: Alerts
   /**
    * Rejects with `StoreUnavailable` if the store doesn't answer, or its files aren't those that were opened.
    */

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { createTickets } from '../../src/authn/tickets.ts'
 import { createTokens, verifiedTokens } from '../../src/authn/tokens.ts'
 import { commandEvent } from '../../src/cli/store.ts'
-import type { Storage } from '../../src/storage/storage.ts'
+import type { Store } from '../../src/features.ts'
 import { beginsNow } from '../support/data/sessions.ts'
 import { storeTests } from '../support/service/stores.ts'
 
 const test = storeTests()
 
 /** Logs an eperson in, through the store alone. */
-async function logIn({ people, sessions }: Storage, email: string) {
+async function logIn({ people, sessions }: Store, email: string) {
   const person = { email, firstName: null, lastName: null, passwordHash: 'a hash', administrator: false }
   await people.addEperson(person, commandEvent('eperson.add'))
   const known = await people.credentials(email)
@@ -21,7 +21,7 @@ async function logIn({ people, sessions }: Storage, email: string) {
   return { ...begun, method: 'password' as const }
 }
 
-function tokensOf({ clock, identities, secrets, sessions }: Storage, verified = verifiedTokens()) {
+function tokensOf({ clock, identities, secrets, sessions }: Store, verified = verifiedTokens()) {
   return createTokens({
     ...{ clock, sessions, verified },
     config: {

@@ -7,7 +7,7 @@ import { createDemo } from '../../src/cli/demo.ts'
 import { commandEvent, openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { importRecords } from '../../src/entities/import-entity.ts'
-import type { Storage } from '../../src/storage/storage.ts'
+import type { Store } from '../../src/features.ts'
 import { Client } from '../support/clients/client.ts'
 import { storeSettings, test, testOnOne } from '../support/service/engines.ts'
 import { asTerminal, carrelProcess, cleanEnvironment, entry, serve } from '../support/service/process.ts'
@@ -15,12 +15,7 @@ import { type Service, startService, temporaryFolder } from '../support/service/
 import { until, within } from '../support/service/waiting.ts'
 
 /** Fails when this method is called for the nth time, as if the service had been killed then. */
-const dyingAt = (
-  storage: Storage,
-  part: 'entities' | 'people' | 'repository',
-  method: string,
-  nth: number,
-) => {
+const dyingAt = (storage: Store, part: 'entities' | 'people' | 'repository', method: string, nth: number) => {
   const real = storage[part] as unknown as Record<string, (...args: unknown[]) => unknown>
   let calls = 0
   return {
@@ -32,7 +27,7 @@ const dyingAt = (
         return real[method]?.(...args)
       },
     },
-  } as Storage
+  } as Store
 }
 
 /** Adds the demo, and tells of it. */
@@ -111,7 +106,7 @@ test('D4 what people have deleted of a complete demo does not come back, and a s
 })
 
 /** Imports an entity as an operator does, who happens to give it a name of the demo. */
-const importLetters = ({ entities }: Storage) =>
+const importLetters = ({ entities }: Store) =>
   importRecords(
     oneRecord(),
     entities,
@@ -144,7 +139,7 @@ test('D4 what others have made since a demo was left incomplete, or while it is 
   }
   const { storage, config } = await startService(t)
   const { join } = storage.people
-  const meanwhile: Storage['people']['join'] = async (group, ...rest) => {
+  const meanwhile: Store['people']['join'] = async (group, ...rest) => {
     if (group === 'Curators') await importLetters(storage)
     return join(group, ...rest)
   }
@@ -154,7 +149,7 @@ test('D4 what others have made since a demo was left incomplete, or while it is 
 
   const late = await startService(t)
   const { publish } = late.storage.entities
-  const first: Storage['entities']['publish'] = async (entity, ...rest) => {
+  const first: Store['entities']['publish'] = async (entity, ...rest) => {
     if (entity.replaces === null) await importLetters(late.storage)
     return publish(entity, ...rest)
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
+import { features } from '../../src/features.ts'
 import { repository } from '../support/service/process.ts'
 
 /** Reads a file. The store is written once for both engines (docs/decisions/0066). */
@@ -22,10 +23,13 @@ test('each method of the storage is called by a test of the store, on both engin
       [...body.matchAll(/^ {2}(\w+)(?:<\w+>)?\(/gm)].map(([, name = '']) => name),
     ),
   )
+  const ofFeatures = Object.values(features).flatMap(part => [part.reads, part.changes].flatMap(Object.keys))
   const tests = globSync('test/store/*.ts', { cwd: repository }).map(textOf).join('\n')
   const isCalled = (name: string) => new RegExp(`\\b${name}\\(`).test(tests)
   assert.deepEqual(
-    [...new Set(methods)].filter(name => !elsewhere.includes(name) && !isCalled(name)).toSorted(),
+    [...new Set([...methods, ...ofFeatures])]
+      .filter(name => !elsewhere.includes(name) && !isCalled(name))
+      .toSorted(),
     [],
   )
 })

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { hash, randomUUID } from 'node:crypto'
 import { hashOfRecoveryCode, newRecoveryCodes } from '../../src/authn/factor-codes.ts'
 import { commandEvent } from '../../src/cli/store.ts'
+import type { Store } from '../../src/features.ts'
 import { maxFactors, maxTotp, type StoredFactor } from '../../src/model/factors.ts'
-import type { Storage } from '../../src/storage/storage.ts'
 import { beginsNow } from '../support/data/sessions.ts'
 import { storeTests } from '../support/service/stores.ts'
 
 /** Declares tests of second factors in the store. */
 const test = storeTests()
 
-async function add({ people }: Storage): Promise<string> {
+async function add({ people }: Store): Promise<string> {
   const person = { firstName: null, lastName: null, passwordHash: 'a hash', administrator: false }
   const added = await people.addEperson(
     { email: `${randomUUID()}@example.org`, ...person },
@@ -39,7 +39,7 @@ const passkeyOf = (eperson: string, given: Partial<StoredFactor> = {}) =>
 
 const added = commandEvent('factor.add')
 
-async function withFactor(storage: Storage) {
+async function withFactor(storage: Store) {
   const eperson = await add(storage)
   const { hashes } = newRecoveryCodes(eperson)
   const factor = factorOf(eperson)
@@ -144,7 +144,7 @@ test('L12 recovery codes have 80 bits, are typed as people do, and those of 120 
 })
 
 /** Counts wrong codes, all at once. @returns the number of those that were looked at */
-async function guesses({ factors }: Storage, eperson: string, count: number): Promise<number> {
+async function guesses({ factors }: Store, eperson: string, count: number): Promise<number> {
   const outcomes = await times(count, () => factors.guess(eperson, [], 1))
   for (const outcome of outcomes)
     if (typeof outcome === 'object') assert.ok(outcome.wait > 3_500_000 && outcome.wait <= 3_600_000)

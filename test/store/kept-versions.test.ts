@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
+import type { Store } from '../../src/features.ts'
 import { nobody } from '../../src/lib/fair-queue.ts'
 import { entityTag } from '../../src/model/declared.ts'
 import type { EntityState } from '../../src/model/snapshots.ts'
 import type { NewEntity } from '../../src/storage/entities.ts'
-import type { Storage } from '../../src/storage/storage.ts'
 import { storeTests } from '../support/service/stores.ts'
 import { until } from '../support/service/waiting.ts'
 import { entityIn, fields, letters, lines, recordsIn } from './letters.ts'
@@ -16,7 +16,7 @@ const restored = commandEvent('entity.restore')
 
 /** Publishes records 1 to `count` with this title. */
 const publish = (
-  { entities }: Storage,
+  { entities }: Store,
   name: string,
   count: number,
   title: string,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import type { Store } from '../../src/features.ts'
 import type { Field } from '../../src/model/entities.ts'
 import type { NewEntity, RecordEntity } from '../../src/storage/entities.ts'
-import type { Storage } from '../../src/storage/storage.ts'
 
 export const fields: readonly Field[] = [
   { name: 'id', type: 'integer', nullable: false },
@@ -22,13 +22,13 @@ export const letters = (name: string, count: number, more: Partial<NewEntity> = 
 export const lines = (count: number, title: string): string[] =>
   Array.from({ length: count }, (_, at) => JSON.stringify({ id: at + 1, title }))
 
-export async function entityIn({ entities }: Storage, name: string): Promise<RecordEntity> {
+export async function entityIn({ entities }: Store, name: string): Promise<RecordEntity> {
   const entity = (await entities.all()).get(name)
   assert.ok(entity?.source.kind === 'records')
   return entity as RecordEntity
 }
 
-export async function recordsIn(storage: Storage, name: string): Promise<readonly string[]> {
+export async function recordsIn(storage: Store, name: string): Promise<readonly string[]> {
   const version = await storage.entities.openVersion(await entityIn(storage, name))
   try {
     return await version.read(await version.slots())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
+import type { Store } from '../../src/features.ts'
 import type { EpersonSearch, NewPerson } from '../../src/storage/people.ts'
-import type { Storage } from '../../src/storage/storage.ts'
 import type { Window } from '../../src/storage/window.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
@@ -21,13 +21,13 @@ const person = (email: string, more: Partial<NewPerson> = {}): NewPerson => ({
 })
 const event = commandEvent('eperson.change')
 
-async function create({ people }: Storage, email: string, more: Partial<NewPerson> = {}) {
+async function create({ people }: Store, email: string, more: Partial<NewPerson> = {}) {
   const added = await people.createEperson(person(email, more), commandEvent('eperson.add'))
   assert.ok(added !== 'exists')
   return added
 }
 
-async function createGroup({ people }: Storage, name: string) {
+async function createGroup({ people }: Store, name: string) {
   const added = await people.createGroup({ name, description: null }, commandEvent('group.add'))
   assert.ok(added !== 'exists')
   return added

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
+import type { Store } from '../../src/features.ts'
 import { RightsChanged } from '../../src/lib/errors.ts'
 import type { Eperson } from '../../src/model/accounts.ts'
 import type { AuditEvent } from '../../src/model/audit-events.ts'
 import { isAlive, maxSessions } from '../../src/model/sessions.ts'
 import { maxFamiliar } from '../../src/model/throttle.ts'
-import type { Storage } from '../../src/storage/storage.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
 
@@ -17,7 +17,7 @@ const test = storeTests()
 const window = { offset: 0, limit: 10 }
 const inAnHour = () => Date.now() + 3_600_000
 
-async function add({ people }: Storage, email: string): Promise<Eperson> {
+async function add({ people }: Store, email: string): Promise<Eperson> {
   const person = { email, firstName: null, lastName: null, passwordHash: 'a hash', administrator: false }
   const added = await people.addEperson(person, commandEvent('eperson.add'))
   assert.ok(added !== 'exists')
@@ -25,7 +25,7 @@ async function add({ people }: Storage, email: string): Promise<Eperson> {
 }
 
 async function logIn(
-  { people, sessions }: Storage,
+  { people, sessions }: Store,
   { uuid, email }: Pick<Eperson, 'uuid' | 'email'>,
   event = eventOf(uuid),
 ) {

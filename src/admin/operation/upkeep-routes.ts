@@ -10,12 +10,12 @@ import { type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import type { Tally } from '../../lib/tally.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Processes } from '../../storage/processes.ts'
 import type { AccessTokens, Secrets, Sessions } from '../../storage/sessions.ts'
 import { listBackups } from '../backup/manifest.ts'
 import { manifestsAt } from '../backup/open-backups.ts'
 import { figures } from '../metrics/figures.ts'
 import type { ServiceParts } from '../metrics/service-metrics.ts'
+import type { Processes } from '../processes/statements.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const to = 'administer the service'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import type { Addresses } from '../../http/addresses.ts'
 import type { Process, ProcessState } from '../../model/processes.ts'
-import type { Log } from '../../storage/processes.ts'
+import type { Log } from './statements.ts'
 
 /** Processes as DSpace's clients read them (process.model.ts), with additional members. */
 const statuses: Readonly<Record<ProcessState, string>> = {

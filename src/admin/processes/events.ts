@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Overloaded } from '../../lib/fair-queue.ts'
 import type { Process } from '../../model/processes.ts'
-import type { Processes } from '../../storage/processes.ts'
+import type { Processes } from './statements.ts'
 
 /**
  * A process as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The store

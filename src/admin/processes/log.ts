@@ -1,5 +1,5 @@
 import type { LogLine, Progress } from '../../model/processes.ts'
-import { maxLine, maxLines, type News } from '../../storage/processes.ts'
+import { maxLine, maxLines, type News } from './statements.ts'
 
 /** Lines and progress of a process that are not kept in the store yet. They are bounded like those in the store. */
 export function createUnkept() {

@@ -12,8 +12,8 @@ import {
   type Run,
   type StartProcess,
 } from '../../model/processes.ts'
-import type { Ending, Place, Processes } from '../../storage/processes.ts'
 import { createUnkept } from './log.ts'
+import type { Ending, Place, Processes } from './statements.ts'
 
 /** Runs long work as processes that can be followed (docs/decisions/0042). */
 interface Runner {

@@ -13,7 +13,6 @@ import { sendPieces } from '../../http/send-pieces.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import { isAdministrator } from '../../model/caller.ts'
 import { type Process, type ProcessKind, type ProcessState, processKinds } from '../../model/processes.ts'
-import { maxLines, type Processes, type ProcessSearch } from '../../storage/processes.ts'
 import {
   logText,
   outputBody,
@@ -24,6 +23,7 @@ import {
   statusNames,
 } from './bodies.ts'
 import { createListeners } from './events.ts'
+import { maxLines, type Processes, type ProcessSearch } from './statements.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const toAdministrators = reads('administrator', 'processes')

@@ -6,7 +6,14 @@ import { type EngineOptions, partFor } from '../runtime/event-loops.ts'
 import type { Sessions } from '../sessions.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
-import { offerAll, parts, statementsNamed } from '../statements/parts.ts'
+import {
+  type AllOffered,
+  offerAll,
+  type Parts,
+  type Runners,
+  statementsNamed,
+} from '../statements/offered.ts'
+import { type OwnOffers, ownParts } from '../statements/parts.ts'
 import { mostAtOnce, RepeatedEvents } from '../statements/repeated-events.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
@@ -36,10 +43,8 @@ interface PostgresOptions extends EngineOptions, ConnectionSettings {
 /** Interval in ms at which a node looks for changes of other nodes, even without requests. */
 const pollInterval = 1_000
 
-type Offers = ReturnType<typeof offerAll>
-
 /** The parts of the store of which this node holds some in memory. Each look-up brings them up to date. */
-function createKnownParts(options: PostgresOptions, pools: Pools, offered: Offers, watch: ServerWatch) {
+function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOffers, watch: ServerWatch) {
   const { accounts, turns: queue, places } = pools
   const { shared, keptVersions } = options
   const worker = lazyWorker(shared, options.statementTimeout)
@@ -120,9 +125,13 @@ async function getReady(
 
 /**
  * Opens the store on PostgreSQL.
+ * @param features the statements of features
  * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
  */
-export async function openEngine(options: PostgresOptions): Promise<Storage> {
+export async function openEngine<F extends Parts>(
+  options: PostgresOptions,
+  features: F,
+): Promise<Storage & AllOffered<F>> {
   const { shared } = options
   const key = sealingKey()
   const watch = createServerWatch(shared.newestServer)
@@ -130,11 +139,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     shared.loop === null ? await openMigrated(unlimitedTo(options, key), options.create) : undefined
   const pools = openPools(options, key, watch)
   const { accounts } = pools
-  const offered = offerAll(name => ({
-    read: work => perform(accounts, work),
-    change: (_, work) => change(accounts, work),
-    search: (method, args) => perform(accounts, statementsNamed('searches', name, method)(...args)),
-  }))
+  const runners = runnersOn(accounts, { ...ownParts, ...features })
+  const offered = offerAll(ownParts, runners)
   const known = createKnownParts(options, pools, offered, watch)
   const { clock, secrets, keyring, lookup, entities } = known
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
@@ -178,7 +184,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       ? keepTrail(trail, options.eventsRetention, clock)
       : keepTrail({ ...trail, checkpoint: lookForKey }, null, clock)
   const { people, identities } = offered
-  return {
+  const storage: Storage = {
     ...offered,
     isNew: started?.isNew ?? false,
     people: {
@@ -196,11 +202,20 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     ping: () => lookup.ask().then(() => check.requireSome()),
     close,
   }
+  return { ...offerAll(features, runners), ...storage }
 }
+
+const runnersOn =
+  (pool: Pools['accounts'], parts: Parts) =>
+  (name: string): Runners => ({
+    read: work => perform(pool, work),
+    change: (_, work) => change(pool, work),
+    search: (method, args) => perform(pool, statementsNamed(parts, 'searches', name, method)(...args)),
+  })
 
 const sessionsOn = (
   pools: Pools,
-  offered: Offers['sessions'],
+  offered: OwnOffers['sessions'],
   lookup: SessionLookup,
   events: RepeatedEvents,
 ): Sessions => ({
@@ -214,7 +229,7 @@ const sessionsOn = (
   endAll: async event => {
     const patient = pools.createPatient()
     try {
-      return await change(patient, () => parts.sessions.changes.endAll(event))
+      return await change(patient, () => ownParts.sessions.changes.endAll(event))
     } finally {
       await patient.close()
     }
@@ -222,7 +237,7 @@ const sessionsOn = (
 })
 
 const repositoryOn = (
-  repository: Offers['repository'],
+  repository: OwnOffers['repository'],
   { lookup, audiences }: KnownParts,
   hidden: readonly string[],
 ): Repository => ({

@@ -20,7 +20,7 @@ import { inBatches } from '../runtime/batches.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import { forgetRetired, keepRetired, storedVersions } from '../statements/kept-versions.ts'
-import type { Offered } from '../statements/parts.ts'
+import type { OwnOffers } from '../statements/parts.ts'
 import { storedWrite, storedWrites, type Writing, writeRecords } from '../statements/record-writes.ts'
 import { quoteName } from '../tables/cells.ts'
 import { builtInTable, type TableOf } from '../tables/compile.ts'
@@ -42,7 +42,7 @@ const maxTogether = 64
 
 interface Parts {
   readonly pool: Pool
-  readonly changes: Offered<'entities'>
+  readonly changes: OwnOffers['entities']
   readonly lookup: SessionLookup
   readonly audiences: PostgresAudiences
   readonly records: RecordSource & { readonly openVersions: ReadonlyMap<string, number> }

@@ -11,7 +11,8 @@ import { whilePresent } from '../runtime/limits.ts'
 import type { HotSessions } from '../sessions.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
-import { offerAll, type PartName, parts, type Runners } from '../statements/parts.ts'
+import { type AllOffered, offerAll, type Parts, type Runners } from '../statements/offered.ts'
+import { type OwnOffers, ownParts } from '../statements/parts.ts'
 import { mostAtOnce, RepeatedEvents } from '../statements/repeated-events.ts'
 import type { Read } from '../statements/statements.ts'
 import type { ReportLoss, Storage, StoreMetrics } from '../storage.ts'
@@ -82,7 +83,7 @@ async function openFiles(file: string, shared: Shared) {
 /** Searches on the threads for reading. */
 const searchIn =
   (file: string, readerThreads: ReaderThreads) =>
-  (part: PartName): Runners['search'] =>
+  (part: string): Runners['search'] =>
   (method, args, client) => {
     const ask = (reader: Reader) =>
       whilePresent(client, stop => reader.call('find', file, part, method, args, stop))
@@ -93,9 +94,13 @@ const searchIn =
 
 /**
  * Opens the embedded store.
+ * @param features the statements of features; its threads load the same ones
  * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
  */
-export async function openEngine(options: SqliteOptions): Promise<Storage> {
+export async function openEngine<F extends Parts>(
+  options: SqliteOptions,
+  features: F,
+): Promise<Storage & AllOffered<F>> {
   const { dataFolder, hiddenMetadata, shared } = options
   const isNew = prepareFolder(options)
   const file = databaseFile(dataFolder)
@@ -107,11 +112,12 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
   const reporting = shared.loop === null ? reportLosses(files, options.report) : undefined
   const readerThreads = createReaderThreads(shared, options.statementTimeout)
   const search = searchIn(file, readerThreads)
-  const offered = offerAll(name => ({
+  const runners = (name: string): Runners => ({
     read: work => perform(db, work),
     change: (method, _, args) => writer.change(`${name}.${method}`, args),
     search: search(name),
-  }))
+  })
+  const offered = offerAll(ownParts, runners)
   const events = new RepeatedEvents({
     record: event => writer.write('recordEvent', event),
     refresh: ({ begun, used, expires, stamp }, event, clientIp) =>
@@ -138,7 +144,7 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
   })
   const refresh: HotSessions['refresh'] = (refreshed, event) => events.refresh(refreshed, event)
   const { people, sessions, identities } = offered
-  return {
+  const storage: Storage = {
     ...offered,
     isNew,
     people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
@@ -167,10 +173,11 @@ export async function openEngine(options: SqliteOptions): Promise<Storage> {
       close()
     },
   }
+  return { ...offerAll(features, runners), ...storage }
 }
 
 const repositoryOn = (
-  repository: ReturnType<typeof offerAll>['repository'],
+  repository: OwnOffers['repository'],
   audiencesOf: ReturnType<typeof sqliteAudiences>,
   hidden: readonly string[],
 ): Repository => ({
@@ -243,8 +250,8 @@ function sqliteMetrics(
     }
   }
   return {
-    repeatedEvents: () => amount(parts.trail.reads.size),
-    heldVersions: () => amount(parts.entities.reads.heldSize),
+    repeatedEvents: () => amount(ownParts.trail.reads.size),
+    heldVersions: () => amount(ownParts.entities.reads.heldSize),
     sizes: async () => {
       const files = (await Promise.all(folders.map(filesIn))).flat()
       const ofEntities = await Promise.all(files.map(sizeOf))

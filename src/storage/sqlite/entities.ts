@@ -20,7 +20,7 @@ import { beginIfLarge } from '../records/record-source.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { type PublishedEntity, pointAgreed } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
-import type { Offered } from '../statements/parts.ts'
+import type { OwnOffers } from '../statements/parts.ts'
 import { storedWrite, storedWrites } from '../statements/record-writes.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
 import type { Database } from './driver.ts'
@@ -45,7 +45,7 @@ interface Parts {
   readonly db: Database
   readonly snapshot: SharedSnapshot
   readonly file: string
-  readonly changes: Offered<'entities'>
+  readonly changes: OwnOffers['entities']
   readonly readerThreads: ReaderThreads
   readonly audiencesOf: (viewer: Viewer) => readonly number[]
   /** Metadata fields that only administrators see (Q19). */

@@ -9,7 +9,8 @@ import { type Steps, stepsFrom } from '../plans/explain.ts'
 import type { Among, OpenRecords, RecordWork } from '../records/record-source.ts'
 import { findKeys, searchIn } from '../records/search.ts'
 import { limited, limitStatements, mayGoOn, type Stop } from '../runtime/limits.ts'
-import { statementsNamed } from '../statements/parts.ts'
+import { type Parts, statementsNamed } from '../statements/offered.ts'
+import { ownParts } from '../statements/parts.ts'
 import { highlightRows } from '../tables/plan-shape.ts'
 import type { TablePlan } from './compile.ts'
 import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
@@ -111,13 +112,15 @@ const pageWork = {
       return chosen.reads > maxRows ? null : pageOf(db, chosen, plan, separator)
     }),
 
-  /** Runs a search of a part of the storage. */
-  find: (file: string, part: string, method: string, args: readonly unknown[], stop: Stop) =>
-    inSnapshot(file, stop, db => perform(db, statementsNamed('searches', part, method)(...args))),
-
   explain: (file: string, plan: TablePlan, runs: boolean, stop: Stop) =>
     inSnapshot(file, stop, db => explainPage(db, plan, runs)),
 }
+
+/** Runs searches of parts of the storage. */
+const searchWork = (parts: Parts) => ({
+  find: (file: string, part: string, method: string, args: readonly unknown[], stop: Stop) =>
+    inSnapshot(file, stop, db => perform(db, statementsNamed(parts, 'searches', part, method)(...args))),
+})
 
 function createCursors() {
   const cursors = new Map<number, Cursor>()
@@ -155,7 +158,7 @@ function createCursors() {
 }
 
 /** Handles the reads of one event loop. Its files and cursors are closed when the loop ends, even by a crash. */
-function createReader() {
+function createReader(parts: Parts) {
   /** Files of records that listings are reading. They stay open even after a new version replaces theirs. */
   const openFiles = new Map<string, { db: Database; listings: number }>()
   const cursors = createCursors()
@@ -174,6 +177,7 @@ function createReader() {
   const handlers = {
     ...recordWork,
     ...pageWork,
+    ...searchWork(parts),
     ...cursors.handlers,
 
     acquire(file: string): void {
@@ -231,16 +235,20 @@ function createReader() {
 
 export type ReaderHandlers = ReturnType<typeof createReader>['handlers']
 
-serveThread(({ statementTimeout }: { readonly statementTimeout: number }) => {
-  limitStatements(statementTimeout)
-  const { handlers, close } = createReader()
-  return {
-    handlers,
-    connect: createReader,
-    close: () => {
-      close()
-      for (const db of pageConnections.values()) db.close()
-      pageConnections.clear()
-    },
-  }
-})
+/** Serves as a thread for reading, which also runs the searches of these features. */
+export function serveReader(features: Parts): void {
+  const create = () => createReader({ ...ownParts, ...features })
+  serveThread(({ statementTimeout }: { readonly statementTimeout: number }) => {
+    limitStatements(statementTimeout)
+    const { handlers, close } = create()
+    return {
+      handlers,
+      connect: create,
+      close: () => {
+        close()
+        for (const db of pageConnections.values()) db.close()
+        pageConnections.clear()
+      },
+    }
+  })
+}

@@ -24,7 +24,7 @@ type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer 
 export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threads }: Shared) {
   const start = () => {
     const data: WriterData = { opened, secrets: keyring() }
-    return threads.start<WriterHandlers>('storage/sqlite/writer', 0, data)
+    return threads.start<WriterHandlers>('cli/store-writer', 0, data)
   }
   let thread = start()
   let isClosed = false
@@ -83,7 +83,7 @@ export function createReaderThreads({ threads, loop }: Shared, statementTimeout:
     if (closed) throw new StoreUnavailable('the store is closed')
     const running = known[slot]
     if (running && !running.hasEnded) return running
-    const started = threads.start<ReaderHandlers>('storage/sqlite/reader', slot, { statementTimeout })
+    const started = threads.start<ReaderHandlers>('cli/store-reader', slot, { statementTimeout })
     known[slot] = started
     return started
   }

@@ -2,7 +2,8 @@ import { dirname } from 'node:path'
 import { RightsChanged, StoreUnavailable } from '../../lib/errors.ts'
 import { serveThread } from '../../lib/threads/thread.ts'
 import { UnknownReader } from '../single-records.ts'
-import { type PartName, statementsNamed } from '../statements/parts.ts'
+import { type Parts, statementsNamed } from '../statements/offered.ts'
+import { ownParts } from '../statements/parts.ts'
 import { TakenBack } from '../statements/statements.ts'
 import { openTrail } from '../statements/trail.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
@@ -15,7 +16,7 @@ import { type Bases, createBases } from './store-check.ts'
 
 /** A change, by the name of its function in `changes`, or of its part of the storage and its method. */
 export type WriteCall = readonly [name: keyof typeof changes | PartChange, args: readonly unknown[]]
-export type PartChange = `${PartName}.${string}`
+export type PartChange = `${string}.${string}`
 export type WriteReply =
   | { readonly result: unknown }
   | { readonly error: string }
@@ -33,18 +34,19 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-interface Parts {
+interface Opened {
+  readonly parts: Parts
   readonly db: Database
   readonly bases: Bases
   readonly requireFiles: () => void
   readonly requireTrail: () => void
 }
 
-function run(db: Database, bases: Bases, name: WriteCall[0], args: readonly unknown[]): unknown {
+function run({ db, bases, parts }: Opened, name: WriteCall[0], args: readonly unknown[]): unknown {
   bases.requireFor(name, args)
   if (isOfPart(name)) {
     const [part = '', method = ''] = name.split('.')
-    return perform(db, statementsNamed('changes', part, method)(...args))
+    return perform(db, statementsNamed(parts, 'changes', part, method)(...args))
   }
   return (changes[name] as (...args: readonly unknown[]) => unknown)(db, ...args)
 }
@@ -69,7 +71,8 @@ function replyTo(error: unknown): WriteReply {
   return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
-const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
+const handlersOn = (opened: Opened) => {
+  const { db, bases, requireFiles, requireTrail } = opened
   let waiting: Waiting[] = []
   /** The number of the last event that is on disk. */
   let lastEvent = 0
@@ -112,7 +115,7 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
       return calls.map(([name, args]) => {
         db.exec('SAVEPOINT call')
         try {
-          const result = run(db, bases, name, args)
+          const result = run(opened, name, args)
           db.exec('RELEASE call')
           return { result }
         } catch (error) {
@@ -148,10 +151,13 @@ export interface WriterData {
 }
 
 /**
- * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a
+ * Serves as the single writer, of these features' statements, too. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a
  * second can still take thousands of logins a second. No call is answered before its commit is on disk.
  */
-serveThread(({ opened, secrets }: WriterData) => {
+export const serveWriter = (features: Parts): void =>
+  serveThread(({ opened, secrets }: WriterData) => openWriter({ ...ownParts, ...features }, opened, secrets))
+
+function openWriter(parts: Parts, opened: OpenedFiles, secrets: WriterData['secrets']) {
   const db = openDatabase(opened.file, { mode: 'write', cache: 2_000 })
   const files = createFilesInPlace(opened)
   // FULL syncs the write-ahead log at every commit, so that an acknowledged change survives a power failure.
@@ -173,13 +179,13 @@ serveThread(({ opened, secrets }: WriterData) => {
   const bases = createBases(db, entitiesFolder(dirname(opened.file)))
   const requireTrail = onceDone(() => transaction(db, () => perform(db, openTrail(secrets))))
   return {
-    handlers: handlersOn({ db, bases, requireFiles, requireTrail }),
+    handlers: handlersOn({ parts, db, bases, requireFiles, requireTrail }),
     close: () => {
       clearInterval(looking)
       db.close()
     },
   }
-})
+}
 
 /** Does the work at each call until it has succeeded once. */
 function onceDone(work: () => void): () => void {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { createProcesses } from '../../../src/admin/processes/processes.ts'
 import { tidyProcesses } from '../../../src/cli/housekeeping.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
+import type { Store } from '../../../src/features.ts'
 import { OperatorError } from '../../../src/lib/errors.ts'
 import { Overloaded } from '../../../src/lib/fair-queue.ts'
 import type { NewProcess, ProcessState, Run } from '../../../src/model/processes.ts'
-import type { Storage } from '../../../src/storage/storage.ts'
 import { test, testOnOne } from '../../support/service/engines.ts'
 import { startService } from '../../support/service/service.ts'
 import { until } from '../../support/service/waiting.ts'
@@ -16,7 +16,7 @@ const aborted = ({ signal }: Run) =>
   new Promise<null>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 /** Waits until the process is in this state. */
-async function reaches({ processes }: Storage, id: number, state: ProcessState) {
+async function reaches({ processes }: Store, id: number, state: ProcessState) {
   const found = await until(
     `process ${id} in the state ${state}`,
     () => processes.one(id),

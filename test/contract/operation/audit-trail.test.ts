@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
+import type { Store } from '../../../src/features.ts'
 import { checkpointName } from '../../../src/model/trail.ts'
-import type { Storage } from '../../../src/storage/storage.ts'
 import { addEvents, storedEvents, tamper, verify } from '../../support/data/trail.ts'
 import { engineIn, runSqlIn, test, testOn } from '../../support/service/engines.ts'
 import { startService } from '../../support/service/service.ts'
@@ -31,7 +31,7 @@ async function storeWithTrail(t: TestContext) {
 }
 
 /** @returns the ids of the events with faults */
-const blamed = async (storage: Storage) => (await verify(storage)).faults.map(({ event }) => event)
+const blamed = async (storage: Store) => (await verify(storage)).faults.map(({ event }) => event)
 
 test('D9 verify names an event of which any column was changed', async t => {
   const { dataFolder, storage, restore, ids } = await storeWithTrail(t)

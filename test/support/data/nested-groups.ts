@@ -1,11 +1,11 @@
 import { commandEvent } from '../../../src/cli/store.ts'
-import type { Storage } from '../../../src/storage/storage.ts'
+import type { Store } from '../../../src/features.ts'
 
 /**
  * Adds a group with a description to the group `Readers`, and an eperson with a profile: data that only a
  * newer store has.
  */
-export async function addNestedGroup({ people }: Storage): Promise<void> {
+export async function addNestedGroup({ people }: Store): Promise<void> {
   const [outer, inner] = await people.ensureGroups(['Readers', 'Inner'])
   const described = { description: 'ä\t"' }
   await people.changeGroup(inner?.uuid ?? '', described, commandEvent('group.change'))

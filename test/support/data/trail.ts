@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { commandEvent, openStore } from '../../../src/cli/store.ts'
 import { toConfig } from '../../../src/config/config.ts'
+import type { Store } from '../../../src/features.ts'
 import { type Verdict, verifyTrail } from '../../../src/storage/statements/verify-trail.ts'
-import type { Storage } from '../../../src/storage/storage.ts'
 import type { StoredEvent } from '../../../src/storage/trail.ts'
 import { databaseOf, runSqlIn, storeSettings } from '../service/engines.ts'
 
@@ -34,17 +34,17 @@ export async function tamper<T = Record<string, unknown>>(dataFolder: string, sq
 }
 
 /** Records this number of events, one after another. */
-export async function addEvents({ trail }: Storage, count: number): Promise<void> {
+export async function addEvents({ trail }: Store, count: number): Promise<void> {
   for (let at = 0; at < count; at++) await trail.record(commandEvent('group.add', `group ${at}`))
 }
 
-export const verify = ({ trail }: Storage, kept: string | null = null, maxFaults = 100): Promise<Verdict> =>
+export const verify = ({ trail }: Store, kept: string | null = null, maxFaults = 100): Promise<Verdict> =>
   trail.read(reader => verifyTrail(reader, { maxFaults, kept }, () => {}))
 
 /** Opens the store of the folder, and closes it when the work is done. */
 export async function withStorage<T>(
   dataFolder: string,
-  work: (storage: Storage) => Promise<T>,
+  work: (storage: Store) => Promise<T>,
   env: Readonly<Record<string, string>> = {},
 ): Promise<T> {
   const storage = await openStore(toConfig({ ...(await storeSettings(dataFolder)), ...env }), {
@@ -57,7 +57,7 @@ export async function withStorage<T>(
   }
 }
 
-export const storedEvents = ({ trail }: Storage): Promise<StoredEvent[]> =>
+export const storedEvents = ({ trail }: Store): Promise<StoredEvent[]> =>
   trail.read(async reader => {
     const events: StoredEvent[] = []
     for await (const event of reader.events({ since: null, until: null })) events.push(event)

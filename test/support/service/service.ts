@@ -7,10 +7,10 @@ import { hashPassword, type PasswordCost } from '../../../src/authn/passwords.ts
 import { commandEvent, openStore } from '../../../src/cli/store.ts'
 import { type Config, toConfig } from '../../../src/config/config.ts'
 import { importRecords } from '../../../src/entities/import-entity.ts'
+import type { Store } from '../../../src/features.ts'
 import type { Eperson } from '../../../src/model/accounts.ts'
 import type { Entity, ReadRule } from '../../../src/model/entities.ts'
 import type { ClientLimits } from '../../../src/storage/postgres/errors.ts'
-import type { Storage } from '../../../src/storage/storage.ts'
 import { Client } from '../clients/client.ts'
 import { watchAnswers } from '../contracts/watch.ts'
 import { atEnd } from './at-end.ts'
@@ -30,7 +30,7 @@ export interface Service {
   readonly address: string
   readonly dataFolder: string
   readonly config: Config
-  readonly storage: Storage
+  readonly storage: Store
   readonly app: FastifyInstance
   /** Returns a new client, without cookies and token. */
   client(): Client

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { openStore } from '../../../src/cli/store.ts'
 import { toConfig } from '../../../src/config/config.ts'
-import type { Storage } from '../../../src/storage/storage.ts'
+import type { Store } from '../../../src/features.ts'
 import { createStore } from './databases.ts'
 import { type Engine, engineIn, test } from './engines.ts'
 import { scratch } from './postgres-server.ts'
@@ -13,7 +13,7 @@ import { patientLimits } from './service.ts'
  * Declares tests of the storage interface, without HTTP, on each engine; both must behave alike. A file has
  * one store per engine for all its tests, so they use names of their own.
  */
-export function storeTests(): (name: string, work: (storage: Storage) => Promise<void>) => void {
+export function storeTests(): (name: string, work: (storage: Store) => Promise<void>) => void {
   const stores = new Map<Engine, Promise<Opened>>()
   after(async () => {
     for (const opened of stores.values()) {
@@ -32,7 +32,7 @@ export function storeTests(): (name: string, work: (storage: Storage) => Promise
 }
 
 interface Opened {
-  readonly storage: Storage
+  readonly storage: Store
   readonly folder: string
 }
 

@@ -1,34 +1,39 @@
-import { differences } from '../../lib/differences.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { LogLine, NewProcess, Process, ProcessState } from '../../model/processes.ts'
-import {
-  type Alert,
-  type Alerts,
-  maxLines,
-  type News,
-  type Place,
-  type Processes,
-  type ProcessSearch,
-  type Rival,
-  type Standing,
-  silentFor,
-} from '../processes.ts'
-import type { Change, Read, StatementsOf, Value } from './statements.ts'
-import * as db from './statements.ts'
+import type {
+  EndState,
+  LogLine,
+  NewProcess,
+  Process,
+  ProcessKind,
+  ProcessState,
+  Progress,
+} from '../../model/processes.ts'
+import type { Offered, PartStatements } from '../../storage/statements/offered.ts'
+import type { Change, Read, Value } from '../../storage/statements/statements.ts'
+import * as db from '../../storage/statements/statements.ts'
+import type { Part, Window } from '../../storage/window.ts'
 
-/** Processes and their logs (docs/decisions/0042). There are few, so their lists are read at once. */
+/** Maximum characters of a line of a log, and maximum lines of a log that are kept. */
+export const maxLine = 1_000
+export const maxLines = 2_000
+
+/** Time in ms without a sign of life after which a process counts as interrupted. */
+const silentFor = 60_000
+
+/**
+ * Processes and their logs (docs/decisions/0042). There are few, so their lists are read at once. A program that runs
+ * one gives signs of life; without them, the process counts as interrupted.
+ */
 export const processes = {
   reads: {
-    look: (id, owner) => standingOf(id, owner),
-    *one(id) {
-      const found = yield* db.row<ProcessRow>(
-        `SELECT ${columns} FROM process WHERE id = $2`,
-        yield* silence(),
-        id,
-      )
+    /** Reads the standing of a process without recording a sign of life. */
+    look: (id: number, owner: string) => standingOf(id, owner),
+    *one(id: number): Read<Process | undefined> {
+      const sql = `SELECT ${columns} FROM process WHERE id = $2`
+      const found = yield* db.row<ProcessRow>(sql, yield* silence(), id)
       return found && toProcess(found)
     },
-    *find(search, { offset, limit }) {
+    *find(search: ProcessSearch, { offset, limit }: Window): Read<Part<Process>> {
       const [where, ...values] = conditionOf(search)
       const since = yield* silence()
       const total = yield* db.count(`process WHERE ${where}`, since, ...values)
@@ -41,20 +46,19 @@ export const processes = {
       )
       return { rows: found.map(toProcess), total }
     },
-    *lines(id, after, limit) {
+    /** The lines after line `after`, and the number of lines that were not kept. */
+    *lines(id: number, after: number, limit: number): Read<Log> {
       const written = yield* db.value<number>('SELECT written FROM process WHERE id = $1', id)
-      const lines = yield* db.rows<LogLine>(
-        'SELECT n, time, text FROM process_line WHERE process = $1 AND n > $2 ORDER BY n LIMIT $3',
-        id,
-        after,
-        limit,
-      )
+      const sql = 'SELECT n, time, text FROM process_line WHERE process = $1 AND n > $2 ORDER BY n LIMIT $3'
+      const lines = yield* db.rows<LogLine>(sql, id, after, limit)
       return { lines, left: Math.max(0, (written ?? 0) - maxLines) }
     },
-    owners: () => db.column('SELECT DISTINCT owner FROM process WHERE ended IS NULL'),
+    /** The owners of processes that run or wait. */
+    owners: () => db.column<string>('SELECT DISTINCT owner FROM process WHERE ended IS NULL'),
   },
   changes: {
-    *begin(asked, place) {
+    /** @returns the rival that excludes it; undefined if no more processes may run or wait */
+    *begin(asked: NewProcess, place: Place): Change<Process | Rival | undefined> {
       if (asked.event) yield* db.rights(asked.event, 'shared')
       const rival = yield* rivalOf(asked)
       if (rival) return rival
@@ -78,7 +82,8 @@ export const processes = {
       const unknown = { ended: null, progress: null, result: null, fault: null }
       return { id, kind, state, eperson, parameters, begun, ...unknown }
     },
-    *promote(id, place) {
+    /** Lets a waiting process run if it is its turn. */
+    *promote(id: number, place: Place): Change<Turn> {
       yield* takeTurn(place)
       if ((yield* standingOf(id, place.owner)) === 'lost') return 'gone'
       const { running, first } = yield* busyOf(place.owner)
@@ -88,19 +93,22 @@ export const processes = {
       yield* db.run('UPDATE process SET beat = $1 WHERE id = $2', yield* db.clock(), id)
       return isNext ? 'runs' : 'waits'
     },
-    *keep(id, owner, news) {
+    /** Records news of a process, and a sign of life. */
+    *keep(id: number, owner: string, news: News): Change<Standing> {
       const standing = yield* standingOf(id, owner, ' FOR UPDATE')
       if (standing !== 'lost') yield* keepNews(id, news)
       return standing
     },
-    *end(id, owner, { state, result, fault }, news) {
+    /** @returns false if it is no longer its owner's, because it was marked as interrupted for example */
+    *end(id: number, owner: string, { state, result, fault }: Ending, news: News): Change<boolean> {
       if ((yield* standingOf(id, owner, ' FOR UPDATE')) === 'lost') return false
       yield* keepNews(id, news)
       const ended = { state, ended: db.now(), result: result && JSON.stringify(result), fault }
       yield* db.update('process', ended, { id })
       return true
     },
-    *cancel(id, event) {
+    /** Asks its owner to end it. @returns its state before; undefined: there is none */
+    *cancel(id: number, event: AuditEvent): Change<ProcessState | undefined> {
       yield* db.rights(event, 'shared')
       const state = yield* lockedState(id)
       if (state !== 'running' && state !== 'scheduled') return state
@@ -108,7 +116,8 @@ export const processes = {
       if (changed > 0) yield* db.record({ ...event, object: String(id) })
       return state
     },
-    *remove(id, event) {
+    /** Removes one that has ended, with its log. @returns its state before; undefined: there is none */
+    *remove(id: number, event: AuditEvent): Change<ProcessState | undefined> {
       yield* db.rights(event, 'shared')
       const state = yield* lockedState(id)
       if (state === undefined || state === 'running' || state === 'scheduled') return state
@@ -116,7 +125,8 @@ export const processes = {
       yield* db.record({ ...event, object: String(id) })
       return state
     },
-    *interrupt(owners) {
+    /** Marks the processes of these owners, and those silent for longer than `silentFor`, as interrupted. */
+    *interrupt(owners: readonly string[]): Change<void> {
       yield* db.run(
         `UPDATE process SET state = 'interrupted', ended = $3
          WHERE ended IS NULL AND (beat <= $1 OR owner = ANY($2))`,
@@ -125,7 +135,8 @@ export const processes = {
         db.now(),
       )
     },
-    *prune(before, most) {
+    /** Removes processes that ended before a time, and ended ones that are not among the newest `most`. */
+    *prune(before: string, most: number): Change<void> {
       yield* db.run('DELETE FROM process WHERE ended < $1', before)
       yield* db.run(
         `DELETE FROM process WHERE ended IS NOT NULL AND id <=
@@ -134,7 +145,10 @@ export const processes = {
       )
     },
   },
-} satisfies StatementsOf<Processes>
+} satisfies PartStatements
+
+/** Processes, as an engine offers them. */
+export type Processes = Offered<typeof processes>
 
 /** A process counts as interrupted if its owner has been silent since this time, in ms since 1970. */
 function* silence(): Read<number> {
@@ -181,9 +195,11 @@ function* takeTurn({ owner, atOnce }: Place): Change<void> {
   if (atOnce !== null) yield* db.lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 42))', owner)
 }
 
+type Busy = { running: number; waiting: number; first: number | null }
+
 /** The numbers of running and waiting processes of an owner, and the one that has waited longest. */
-function* busyOf(owner: string): Read<{ running: number; waiting: number; first: number | null }> {
-  const found = yield* db.row<{ running: number; waiting: number; first: number | null }>(
+function* busyOf(owner: string): Read<Busy> {
+  const found = yield* db.row<Busy>(
     `SELECT count(*) FILTER (WHERE state = 'running') AS running, count(*) FILTER (WHERE state = 'scheduled') AS waiting,
        min(id) FILTER (WHERE state = 'scheduled') AS first
      FROM process WHERE owner = $1 AND ended IS NULL AND beat > $2`,
@@ -235,40 +251,49 @@ const orderOf = ({ order: { by, falling } }: ProcessSearch): string => {
   return by === 'id' ? `id ${way}` : `coalesce(${by}, '') ${way}, id ${way}`
 }
 
-/** System-wide alerts. There is one at most, because DSpace's interface can edit only one. */
-export const alerts = {
-  reads: { all: () => alertsIn() },
-  changes: {
-    *add(alert, event: AuditEvent) {
-      yield* db.rights(event, 'shared')
-      const added = { id: 1, ...alert }
-      if ((yield* db.insert('alert', columnsOf(added), 'DO NOTHING')) === 0) return undefined
-      yield* db.record({ ...event, object: String(added.id), changes: differences(null, added) })
-      return added
-    },
-    *change(alert, event) {
-      yield* db.rights(event, 'shared')
-      const before = (yield* alertsIn(' FOR UPDATE')).find(({ id }) => id === alert.id)
-      if (!before) return undefined
-      yield* db.update('alert', columnsOf(alert), { id: alert.id })
-      yield* db.record({ ...event, object: String(alert.id), changes: differences(before, alert) })
-      return alert
-    },
-  },
-} satisfies StatementsOf<Alerts>
-
-function* alertsIn(lock = ''): Read<readonly Alert[]> {
-  const found = yield* db.rows<Omit<Alert, 'active'> & { readonly active: number }>(
-    `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM alert
-     ORDER BY id${lock}`,
-  )
-  return found.map(row => ({ ...row, active: row.active === 1 }))
+/** The process of the same kind that keeps another from beginning (`aloneIn`). */
+interface Rival {
+  readonly rival: number
 }
 
-const columnsOf = ({ id, message, allowSessions, countdownTo, active }: Alert) => ({
-  id,
-  message,
-  allow_sessions: allowSessions,
-  countdown_to: countdownTo,
-  active: Number(active),
-})
+/** The program that runs a process, and its limits. */
+export interface Place {
+  readonly owner: string
+  /** Maximum number of processes at once; null: unlimited. */
+  readonly atOnce: number | null
+  /** Maximum number of waiting processes. */
+  readonly waiting: number
+}
+
+/** `gone`: it is not its owner's any more. */
+type Turn = 'runs' | 'waits' | 'gone'
+/** `lost`: it has ended, was marked as interrupted, or was removed. */
+type Standing = 'wanted' | 'cancelled' | 'lost'
+
+/** Progress of a process since it was last recorded. */
+export interface News {
+  readonly progress: Progress | null
+  readonly lines: readonly LogLine[]
+  /** Number of lines written in all, including those that are not kept. */
+  readonly written: number
+}
+
+export interface Ending {
+  readonly state: EndState
+  readonly result: Process['result']
+  readonly fault: string | null
+}
+
+export interface ProcessSearch {
+  readonly eperson?: string
+  readonly kind?: ProcessKind
+  /** Any of these. */
+  readonly states?: readonly ProcessState[]
+  readonly order: { readonly by: 'id' | 'begun' | 'ended'; readonly falling: boolean }
+}
+
+export interface Log {
+  readonly lines: readonly LogLine[]
+  /** Number of lines written beyond the bound. */
+  readonly left: number
+}

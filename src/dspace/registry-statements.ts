@@ -1,30 +1,28 @@
-import { randomUUID } from 'node:crypto'
-import { differences } from '../../lib/differences.ts'
-import { administratorGroup, nameKey } from '../../model/accounts.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import {
-  fieldName,
-  type MetadataField,
-  type MetadataSchema,
-  maxFields,
-  maxSchemas,
-} from '../../model/items.ts'
-import type { FieldSearch, MetadataRegistry } from '../repository.ts'
-import type { Change, Read, StatementsOf } from './statements.ts'
-import * as db from './statements.ts'
+import { differences } from '../lib/differences.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import { fieldName, type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/items.ts'
+import type { Offered, PartStatements } from '../storage/statements/offered.ts'
+import type { Change, Read } from '../storage/statements/statements.ts'
+import * as db from '../storage/statements/statements.ts'
+import type { Part, Window } from '../storage/window.ts'
 
-/** The registry of metadata. It is small, so its lists are read at once. */
+/**
+ * The registry of metadata (docs/decisions/0052). It is small, so its lists are read at once. Each change records an event
+ * with the differences.
+ */
 export const registry = {
   reads: {
-    *schemas({ offset, limit }) {
+    /** A page of the schemas, by prefix. */
+    *schemas({ offset, limit }: Window): Read<Part<MetadataSchema>> {
       const sql = `SELECT ${schemaColumns} FROM metadata_schema ORDER BY prefix LIMIT $1 OFFSET $2`
       return {
         rows: yield* db.rows<MetadataSchema>(sql, limit, offset),
         total: yield* db.count('metadata_schema'),
       }
     },
-    schema: id => schemaWith(id),
-    *fields(search, { offset, limit }) {
+    schema: (id: number) => schemaWith(id),
+    /** A page of the fields that a search finds, by name. */
+    *fields(search: FieldSearch, { offset, limit }: Window): Read<Part<MetadataField>> {
       const asked = askedOf(search)
       const found = yield* db.rows<FieldRow>(
         `SELECT ${fieldColumns} FROM ${joined} WHERE ${matches} ORDER BY f.name LIMIT $6 OFFSET $7`,
@@ -34,10 +32,10 @@ export const registry = {
       )
       return { rows: found.map(toField), total: yield* db.count(`${joined} WHERE ${matches}`, ...asked) }
     },
-    field: id => fieldWith(id),
+    field: (id: number) => fieldWith(id),
   },
   changes: {
-    *addSchema(wanted, event) {
+    *addSchema(wanted: WantedSchema, event: AuditEvent): Change<MetadataSchema | 'exists' | 'full'> {
       yield* alone(event)
       const { prefix, namespace } = wanted
       if (
@@ -50,7 +48,11 @@ export const registry = {
       yield* db.record({ ...event, object: prefix, changes: differences(null, schema) })
       return schema
     },
-    *changeSchema(id, namespace, event) {
+    *changeSchema(
+      id: number,
+      namespace: string,
+      event: AuditEvent,
+    ): Change<MetadataSchema | 'exists' | undefined> {
       yield* alone(event)
       const before = yield* schemaWith(id)
       if (!before) return undefined
@@ -61,7 +63,8 @@ export const registry = {
       yield* db.record({ ...event, object: schema.prefix, changes: differences(before, schema) })
       return schema
     },
-    *removeSchema(id, event) {
+    /** Removes a schema with its fields. @returns false if there was no such schema */
+    *removeSchema(id: number, event: AuditEvent): Change<boolean> {
       yield* alone(event)
       const schema = yield* schemaWith(id)
       if (!schema) return false
@@ -76,7 +79,11 @@ export const registry = {
       yield* db.record({ ...event, object: schema.prefix, changes: { before: { ...schema }, after: null } })
       return true
     },
-    *addField(schemaId, wanted, event) {
+    *addField(
+      schemaId: number,
+      wanted: WantedField,
+      event: AuditEvent,
+    ): Change<MetadataField | 'exists' | 'full' | 'no-schema'> {
       yield* alone(event)
       const schema = yield* schemaWith(schemaId)
       if (!schema) return 'no-schema'
@@ -90,7 +97,7 @@ export const registry = {
       yield* db.record({ ...event, object: name, changes: differences(null, factsOf(field)) })
       return field
     },
-    *changeField(id, scopeNote, event) {
+    *changeField(id: number, scopeNote: string | null, event: AuditEvent): Change<MetadataField | undefined> {
       yield* alone(event)
       const before = yield* fieldWith(id)
       if (!before) return undefined
@@ -100,7 +107,8 @@ export const registry = {
       yield* db.record({ ...event, object: fieldName(field.schema, field), changes })
       return field
     },
-    *removeField(id, event) {
+    /** @returns false if there was no such field */
+    *removeField(id: number, event: AuditEvent): Change<boolean> {
       yield* alone(event)
       const field = yield* fieldWith(id)
       if (!field) return false
@@ -109,7 +117,9 @@ export const registry = {
       return true
     },
   },
-} satisfies StatementsOf<MetadataRegistry>
+} satisfies PartStatements
+
+export type MetadataRegistry = Offered<typeof registry>
 
 /** Allows one change at a time, so that a field's schema stays and limits hold. */
 function* alone(event: AuditEvent): Change<void> {
@@ -164,34 +174,17 @@ const removalOf = (field: MetadataField, event: AuditEvent): AuditEvent => ({
   changes: { before: factsOf(field), after: null },
 })
 
-/** The rows of a new store: the group of administrators, and Dublin Core in the registry of metadata. */
-export function* firstRows(): Change<void> {
-  yield* db.insert('epersongroup', {
-    uuid: randomUUID(),
-    name: administratorGroup,
-    name_key: nameKey(administratorGroup),
-    special: 1,
-    created: db.now(),
-  })
-  yield* db.insert('metadata_schema', { prefix: 'dc', namespace: 'http://purl.org/dc/elements/1.1/' })
-  for (const name of dublinCore) {
-    const [element, qualifier] = name.split('.')
-    yield* db.insert('metadata_field', {
-      schema_id: 1,
-      name: `dc.${name}`,
-      element: element ?? '',
-      qualifier: qualifier ?? null,
-    })
-  }
-}
+export type WantedSchema = Omit<MetadataSchema, 'id'>
+export type WantedField = Omit<MetadataField, 'id' | 'schema'>
 
-const dublinCore = [
-  ...['title', 'title.alternative', 'contributor', 'contributor.author', 'contributor.advisor'],
-  ...['contributor.editor', 'creator', 'coverage', 'coverage.spatial', 'coverage.temporal', 'date'],
-  ...['date.issued', 'date.created', 'date.accessioned', 'date.available', 'description'],
-  ...['description.abstract', 'description.provenance', 'description.sponsorship', 'format', 'format.extent'],
-  ...['identifier', 'identifier.citation', 'identifier.doi', 'identifier.isbn', 'identifier.issn'],
-  ...['identifier.other', 'identifier.uri', 'language', 'language.iso', 'publisher', 'relation'],
-  ...['relation.ispartof', 'relation.ispartofseries', 'rights', 'rights.license', 'rights.uri', 'source'],
-  ...['subject', 'subject.ddc', 'subject.lcsh', 'type'],
-]
+/** Conditions that must all hold. */
+export interface FieldSearch {
+  /** The prefix of its schema. */
+  readonly schema?: string | undefined
+  readonly element?: string | undefined
+  readonly qualifier?: string | undefined
+  /** The whole name. */
+  readonly name?: string | undefined
+  /** In lower case: the beginning of the name, or of the part after one of its dots. */
+  readonly begins?: string | undefined
+}

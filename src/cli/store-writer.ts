@@ -1,0 +1,4 @@
+import { features } from '../features.ts'
+import { serveWriter } from '../storage/sqlite/writer.ts'
+
+serveWriter(features)
