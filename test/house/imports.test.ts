@@ -64,7 +64,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'lib/threads': [],
   model: [],
   'query/language': [],
-  storage: [],
+  'storage/schema': [],
+  storage: ['storage/schema'],
   http: ['config'],
   'sso/metadata': ['config', 'lib/threads'],
   'storage/plans': ['storage'],
@@ -94,6 +95,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'sso/ldap': ['authn', 'config', 'http', 'sso', 'storage'],
   'storage/copy': [
     'storage',
+    'storage/schema',
     'storage/columns/sort-records.ts',
     'storage/postgres',
     'storage/sqlite',

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { OperatorError, StoreUnavailable } from '../../lib/errors.ts'
 import type { RecordEntity } from '../entities.ts'
-import { newestOf } from '../schema.ts'
+import { keyOf, type Table } from '../schema/table.ts'
+import { copiedTables, newestOf } from '../schema.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
 import { databaseFile, entitiesFolder, requireCarrel, requireStore, versionIn } from '../sqlite/migrate.ts'
 import { perform } from '../sqlite/perform.ts'
@@ -10,7 +11,10 @@ import { schema } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
 import { importedEntities } from '../statements/entity-rows.ts'
 
-/** Everything that an embedded store holds at one moment, to be copied to another engine. */
+/**
+ * Everything that an embedded store holds at one moment, to be copied to another engine. Processes that run meanwhile count as
+ * interrupted in the copy, where they have no owner; the chains of the trail go on under the same secrets (docs/decisions/0027).
+ */
 export interface Dump {
   readonly tables: readonly DumpedTable[]
   /** Id of the store that is copied. The copy has an id of its own (docs/decisions/0016). */
@@ -28,13 +32,23 @@ export interface Dump {
 /** The copy can't be made, or differs from the store; nothing of it was kept. */
 export class CopyError extends OperatorError {}
 
+interface CopiedColumns {
+  readonly columns: readonly string[]
+  /** SQL that reads them, in the order of the key. */
+  readonly select: string
+}
+
+/** The columns that a copy has of a table, without those that triggers fill in as rows arrive. */
+export function copiedColumns(table: Table): CopiedColumns {
+  const { name, columns: all } = table
+  const columns = Object.keys(all).filter(column => !all[column]?.isCounted)
+  return { columns, select: `SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${keyOf(table).join(', ')}` }
+}
+
 export type DumpedValue = string | number | Uint8Array | null
 
-export interface DumpedTable {
+export interface DumpedTable extends CopiedColumns {
   readonly name: string
-  readonly columns: readonly string[]
-  /** Columns that identify a row; rows come in their order. */
-  readonly key: readonly string[]
   readonly count: number
   rows(): Iterable<readonly DumpedValue[]>
 }
@@ -44,43 +58,6 @@ export interface DumpedEntity {
   records(): Iterable<string>
   ranks(field: number): Uint32Array
   close(): void
-}
-
-/**
- * All tables of a store except counts of attempts, claims of contents, single-use tickets, versions of entities that were replaced,
- * the size of the trail, which is measured again, and entities, which are copied with their records. A table
- * comes after those that it refers to. Processes that run meanwhile count as interrupted in the copy, where they have no owner; the chains of the trail go on under
- * the same secrets (docs/decisions/0027).
- */
-export const tables = [
-  ...['eperson', 'epersongroup', 'subgroup', 'membership', 'identity', 'provider_session', 'session'],
-  ...[
-    'access_token',
-    'factor',
-    'recovery_code',
-    'familiar_network',
-    'event',
-    'trail_key',
-    'trail_checkpoint',
-    'trail_head',
-    'audience',
-  ],
-  ...['item', 'bitstream', 'bundle', 'policy', 'record_change', 'process', 'process_line', 'alert', 'site'],
-  ...['metadata_schema', 'metadata_field'],
-]
-
-/** Columns that triggers fill in again as rows arrive. */
-const counted = new Set(['items', 'bitstreams', 'bytes'])
-
-/** @param db an embedded store: both engines have the same columns */
-export function columnsOf(db: Database, table: string): Pick<DumpedTable, 'columns' | 'key'> {
-  const all = db.all<{ name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)', table)
-  const columns = all.map(({ name }) => name)
-  const key = all.filter(({ pk }) => pk > 0).toSorted((one, other) => one.pk - other.pk)
-  return {
-    columns: table === 'audience' ? columns.filter(name => !counted.has(name)) : columns,
-    key: key.map(({ name }) => name),
-  }
 }
 
 /** Approximate maximum number of bytes that are read at a time. */
@@ -128,8 +105,8 @@ function dump(db: Database, dataFolder: string): Dump {
   const dataVersion = () => db.get<{ data_version: number }>('PRAGMA data_version')?.data_version
   db.exec('BEGIN')
   // The first read fixes the moment that is copied.
-  const counts = tables.map(
-    name => db.get<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)?.count ?? 0,
+  const counts = copiedTables.map(
+    ({ name }) => db.get<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)?.count ?? 0,
   )
   const before = dataVersion()
   const { store: storeId = '', mark = 0 } =
@@ -139,16 +116,10 @@ function dump(db: Database, dataFolder: string): Dump {
     storeId,
     mark,
     secrets,
-    tables: tables.map((name, at) => {
-      const { columns, key } = columnsOf(db, name)
-      const sql = `SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`
-      return {
-        name,
-        columns,
-        key,
-        count: counts[at] ?? 0,
-        rows: () => db.iterate(sql) as Iterable<DumpedValue[]>,
-      }
+    tables: copiedTables.map((table, at) => {
+      const copied = copiedColumns(table)
+      const rows = () => db.iterate(copied.select) as Iterable<DumpedValue[]>
+      return { name: table.name, ...copied, count: counts[at] ?? 0, rows }
     }),
     entities: perform(db, importedEntities()).map(entity => {
       let records: Database | undefined

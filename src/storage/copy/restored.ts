@@ -3,7 +3,7 @@ import { OperatorError } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { stepLength } from '../../model/factors.ts'
 import { keyringOf } from '../../model/keys.ts'
-import { refusedVersion } from '../schema.ts'
+import { leftTables, refusedVersion } from '../schema.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
 import { databaseFile, migrate, versionIn } from '../sqlite/migrate.ts'
@@ -61,12 +61,7 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
     transaction(db, () => perform(db, openTrail(keyring())))
     transaction(db, () => {
       db.run('UPDATE state SET store = ?', randomBytes(16).toString('hex'))
-      // Single-use tickets may have been used since the backup.
-      db.run('DELETE FROM ticket')
-      // A backup has no files of versions that were replaced.
-      db.exec(
-        'DELETE FROM kept_change; DELETE FROM kept_version; DELETE FROM held_change; DELETE FROM held_version',
-      )
+      for (const { name } of leftTables) db.run(`DELETE FROM ${name}`)
       // Numbers of changes made after the backup, or after an earlier restore of it, are not given again
       // (docs/decisions/0082): no store makes as many changes as time has microseconds.
       db.run('UPDATE state SET records = max(records + 1000000000, ?)', Date.now() * 1000)
@@ -75,10 +70,6 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
         "UPDATE factor SET counter = max(counter, ?) WHERE kind = 'totp'",
         Math.floor(Date.now() / stepLength) + 1,
       )
-      // Counts of attempts at guessing are out of date.
-      db.run('DELETE FROM attempt')
-      // Uploads and sweeps of then have ended.
-      db.run('DELETE FROM content_claim')
       if (endSessions) {
         perform(db, sessions.changes.endAll(event))
         // Tokens may have been revoked since the backup.

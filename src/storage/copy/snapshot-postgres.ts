@@ -8,12 +8,14 @@ import { type Connection, connect } from '../postgres/driver.ts'
 import { withConnection } from '../postgres/perform.ts'
 import { readColumn, readRecords, recordTable, slotsField } from '../postgres/record-versions.ts'
 import { inSteps } from '../postgres/trail.ts'
+import type { Table } from '../schema/table.ts'
+import { copiedTables } from '../schema.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { createIn, databaseFile, entitiesFolder } from '../sqlite/migrate.ts'
 import { writeRecordFile } from '../sqlite/record-versions.ts'
 import { secretText } from '../sqlite/secrets.ts'
 import { definitionOf, type EntityRow, isImported, toEntity } from '../statements/entity-rows.ts'
-import { columnsOf, type DumpedValue, rowsAtOnce, tables } from './dump.ts'
+import { copiedColumns, type DumpedValue, rowsAtOnce } from './dump.ts'
 import { type ExposedEntity, entityPath, openStaged, type Snapshot, type TakeSnapshot } from './snapshot.ts'
 
 /** The maximum number of rows and of records that are read at a time. */
@@ -43,7 +45,7 @@ async function copyStore(
   try {
     copy.exec('PRAGMA synchronous = OFF')
     transaction(copy, () => createIn(copy))
-    for (const table of tables) await copyTable(db, copy, table, progress)
+    for (const table of copiedTables) await copyTable(db, copy, table, progress)
     await copyState(db, copy)
     transaction(copy, () => {
       for (const { entity, changed } of entities) if (isImported(entity)) addEntity(copy, entity, changed)
@@ -92,10 +94,11 @@ const versionOf = ({ name, source }: RecordEntity) => `${name}.${source.version.
 async function copyTable(
   db: Connection,
   copy: Database,
-  name: string,
+  table: Table,
   progress: (part: string, share: number) => void,
 ): Promise<void> {
-  const { columns: names, key } = columnsOf(copy, name)
+  const { name } = table
+  const { columns: names, select } = copiedColumns(table)
   const insert = copy.prepare(
     `INSERT INTO ${name} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
   )
@@ -106,8 +109,7 @@ async function copyTable(
   )
   const step = rowsAtOnce(largest, maxRows)
   let done = 0
-  const sql = `SELECT ${names.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`
-  for await (const rows of inSteps<Record<string, DumpedValue>>(db, 'saved', step, sql)) {
+  for await (const rows of inSteps<Record<string, DumpedValue>>(db, 'saved', step, select)) {
     transaction(copy, () => {
       for (const row of rows) insert.run(...names.map(column => row[column] ?? null))
     })

@@ -11,6 +11,7 @@ import { createSchema, hasSchema, openMigrated } from '../postgres/migrate.ts'
 import { perform, withConnection } from '../postgres/perform.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
 import { inSteps } from '../postgres/trail.ts'
+import { copiedTables } from '../schema.ts'
 import { clock } from '../statements/clock.ts'
 import { loadKey } from '../statements/trail.ts'
 import {
@@ -57,8 +58,8 @@ export async function copyToPostgres(
     await db.exec('BEGIN')
     await refuseUsed(db)
     // A new store has these; the copy brings its own.
-    await db.exec(`DELETE FROM epersongroup; DELETE FROM secret; DELETE FROM trail_key; DELETE FROM trail_checkpoint;
-      DELETE FROM trail_head; DELETE FROM metadata_field; DELETE FROM metadata_schema`)
+    const emptied = ['secret', ...copiedTables.map(({ name }) => name).toReversed()]
+    await db.exec(emptied.map(name => `DELETE FROM ${name};`).join(' '))
     const loaded = await loadDump(db, dump, progress)
     if (dump.hasChanged())
       throw new CopyError('the store changed while it was being copied; stop the service and copy again')
@@ -99,7 +100,7 @@ async function refuseUsed(db: Connection): Promise<void> {
 }
 
 async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgress): Promise<Loaded> {
-  const { name, columns, key, count } = table
+  const { name, columns, select, count } = table
   const sent = createHash('sha256')
   let rows = 0
   let largest = 0
@@ -117,8 +118,7 @@ async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgr
   const step = rowsAtOnce(largest, maxRows)
   const arrived = createHash('sha256')
   let back = 0
-  const sql = `SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`
-  for await (const some of inSteps<Record<string, DumpedValue>>(db, 'copied', step, sql)) {
+  for await (const some of inSteps<Record<string, DumpedValue>>(db, 'copied', step, select)) {
     for (const row of some)
       arrived.update(`${columns.map(column => copyValue(row[column] ?? null)).join('\t')}\n`)
     back += some.length
@@ -209,8 +209,10 @@ async function continueSequences(db: Connection): Promise<void> {
       (SELECT max(event) FROM trail_head), 1))`)
 }
 
-/** Tables whose ids the database assigns. */
-const numbered = ['provider_session', 'process', 'metadata_schema', 'metadata_field', 'trail_key']
+/** Tables whose ids the database assigns. Those of events go on after the ones that were pruned. */
+const numbered = copiedTables
+  .filter(({ name, columns }) => columns.id?.isNumbered && name !== 'event')
+  .map(({ name }) => name)
 const continued = (table: string) =>
   `SELECT setval(pg_get_serial_sequence('${table}', 'id'), greatest((SELECT max(id) FROM ${table}), 1));`
 
