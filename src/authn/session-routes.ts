@@ -8,8 +8,8 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { ownLogin } from '../http/require-caller.ts'
 import type { Authenticated } from '../model/caller.ts'
-import { keyOfSession, type ListedSession } from '../model/sessions.ts'
-import type { Sessions } from '../storage/sessions.ts'
+import { keyOfSession } from '../model/sessions.ts'
+import type { ListedSession, Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import { createSessionAge, type SessionLifetimes } from './session-age.ts'
 
@@ -45,7 +45,7 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
     begun: inWords(one.begun),
     network: one.network,
     lastUsed: inWords(one.used),
-    lastNetwork: one.usedNetwork,
+    lastNetwork: one.used_network,
     expires: inWords(one.expires),
     type: 'session',
     _links: { self: { href: `${all}/${one.begun}` } },

@@ -1,5 +1,4 @@
 import type { Eperson } from './accounts.ts'
-import type { NewSession } from './sessions.ts'
 
 /** Identities from single sign-on providers, and the epersons they belong to (X3, docs/decisions/0010). */
 
@@ -41,14 +40,6 @@ export type Recognized =
   | { readonly kind: 'refused'; readonly why: Refusal; readonly eperson: Eperson | null }
 
 export type Refusal = 'disabled' | 'email-taken' | 'other-subject' | 'own-password' | 'unknown' | 'no-email'
-
-export interface ProviderLogin {
-  readonly uuid: string
-  /** The session key at the time when the provider vouched. A logout since then has replaced it. */
-  readonly sessionKey: Uint8Array
-  readonly session: ProviderSession
-  readonly begins: NewSession
-}
 
 /** A session at a provider, with the data that its logout protocol needs. */
 export interface ProviderSession {

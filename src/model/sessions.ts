@@ -1,4 +1,4 @@
-import type { KeptSession, LoginMethod, Session } from './accounts.ts'
+import type { KeptSession, Session } from './accounts.ts'
 
 /** Sessions of an eperson (docs/decisions/0040). All times are milliseconds since 1970. */
 
@@ -23,38 +23,10 @@ interface Allowing {
   readonly lacks?: unknown
 }
 
-/** A session that a login begins. */
-export interface NewSession {
-  /**
-   * The current time. The store may move it by some milliseconds, so that no two sessions of an
-   * eperson begin at the same time.
-   */
-  readonly begun: number
-  /** The time at which its token expires. */
-  readonly expires: number
-  /** The program that logged in, as it calls itself. */
-  readonly browser?: string | null
-}
-
 /** A session that a login has begun. */
 export interface Begun {
   readonly session: Session
   readonly begun: number
-}
-
-/** A session as its eperson sees it. */
-export interface ListedSession {
-  readonly begun: number
-  readonly method: LoginMethod
-  /** The program that logged in, as it calls itself; null: unknown. */
-  readonly browser: string | null
-  /** The network of the login; null: the command line, or unknown. */
-  readonly network: string | null
-  /** Time of the last login or refresh. */
-  readonly used: number
-  readonly usedNetwork: string | null
-  /** Expiry of the session's longest-lived token. */
-  readonly expires: number
 }
 
 /** Maximum number of sessions listed for an eperson. The least recently used are left out. */
@@ -104,7 +76,7 @@ export function readState(
  */
 export function stateWithout(
   text: string | null,
-  { begun, expires }: Pick<ListedSession, 'begun' | 'expires'>,
+  { begun, expires }: { readonly begun: number; readonly expires: number },
   certain: number,
 ): string | undefined {
   const { ended = [], ...rest } = stateIn(text)

@@ -4,12 +4,13 @@ import type {
   Identity,
   LinkedIdentity,
   Matching,
-  ProviderLogin,
+  ProviderSession,
   ProviderSessionFilter,
   Recognized,
 } from '../model/identities.ts'
 import type { Begun } from '../model/sessions.ts'
 import type { Changed } from './people.ts'
+import type { NewSession } from './sessions.ts'
 import type { Part, Window } from './window.ts'
 
 export type SubjectOf = Pick<Identity, 'provider' | 'subject'>
@@ -64,4 +65,12 @@ export interface Identities {
    * @returns false if there is no such ticket with the content `before`
    */
   replaceTicket(id: string, before: string, content: string, expires: number): Promise<boolean>
+}
+
+export interface ProviderLogin {
+  readonly uuid: string
+  /** The session key at the time when the provider vouched. A logout since then has replaced it. */
+  readonly sessionKey: Uint8Array
+  readonly session: ProviderSession
+  readonly begins: NewSession
 }

@@ -3,9 +3,11 @@ import type { AccessToken, StoredAccessToken } from '../model/access-tokens.ts'
 import type { KeptSession, Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ProviderSession } from '../model/identities.ts'
-import type { AllowedSessions, Begun, ListedSession, NewSession } from '../model/sessions.ts'
+import type { AllowedSessions, Begun } from '../model/sessions.ts'
 import type { Count, Keys, Scope } from '../model/throttle.ts'
 import type { VerifiedPassword } from './people.ts'
+import type { session } from './schema/sessions.ts'
+import type { NewRow, RowOf } from './schema/table.ts'
 import type { Part, Window } from './window.ts'
 
 /** Sessions of epersons, as every engine keeps them (contract section 2, docs/decisions/0040). */
@@ -51,6 +53,18 @@ export interface Sessions {
    */
   forget(certain: number, after: string): Promise<string | undefined>
 }
+
+/** A session as its eperson sees it. */
+export type ListedSession = Omit<RowOf<typeof session>, 'eperson' | 'session_key'>
+
+/**
+ * What a login says of the session that it begins, at the current time. The store may move that by some milliseconds, so that no two
+ * sessions of an eperson begin at the same time.
+ */
+export type NewSession = Omit<
+  NewRow<typeof session>,
+  'eperson' | 'method' | 'network' | 'session_key' | 'used' | 'used_network'
+>
 
 export interface Login extends VerifiedPassword {
   readonly begins: NewSession

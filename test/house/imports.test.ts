@@ -50,6 +50,7 @@ const ofEngines = [
   'storage/records',
   'storage/plans',
   'storage/runtime',
+  'storage/schema',
   'storage/statements',
   'storage/tables',
 ]
@@ -81,7 +82,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   entities: ['import', 'storage', 'storage/columns', 'storage/records'],
   items: ['config', 'http', 'http/resources', 'storage'],
   query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'storage'],
-  'storage/statements': ['storage', 'storage/records/pending-changes.ts'],
+  'storage/statements': ['storage', 'storage/records/pending-changes.ts', 'storage/schema'],
   dspace: ['config', 'http', 'http/resources', 'items', 'storage', ...statements],
   files: ['authn', 'config', 'http', 'storage'],
   openapi: ['config', 'http', 'query', 'storage'],

@@ -90,7 +90,7 @@ test('N2 one session ends by itself, or all others, and a refresh says when a se
   const now = await sessions.of(bob.uuid)
   assert.ok(now)
   const listed = (await sessions.list(now)).find(({ begun }) => begun === second.begun)
-  assert.deepEqual([listed?.used, listed?.usedNetwork], [used, '198.51.100.0/24'])
+  assert.deepEqual([listed?.used, listed?.used_network], [used, '198.51.100.0/24'])
   await sessions.endOthers(bob.uuid, own, event)
   const kept = await sessions.of(bob.uuid)
   assert.ok(kept)

@@ -5,9 +5,8 @@ import { contractsIn, routesOf } from '../../http/contract.ts'
 import { badParameter, type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { readUuid } from '../../lib/uuids.ts'
-import type { ListedSession } from '../../model/sessions.ts'
 import type { People } from '../../storage/people.ts'
-import type { Sessions } from '../../storage/sessions.ts'
+import type { ListedSession, Sessions } from '../../storage/sessions.ts'
 import type { Clock } from '../../storage/storage.ts'
 import { toOperators } from './upkeep-routes.ts'
 
@@ -61,20 +60,20 @@ export function specialGroupRoutes(
   }
 }
 
-const described = ({ begun, method, used, usedNetwork }: ListedSession) => ({
+const described = ({ begun, method, used, used_network }: ListedSession) => ({
   method,
   begun: new Date(begun).toISOString(),
   lastUsed: new Date(used).toISOString(),
-  lastNetwork: usedNetwork,
+  lastNetwork: used_network,
 })
 
 /**
  * Decides if a rule applies to a session. `perhaps`: only the network of the session's last use is kept, and
  * the provider's attributes are only in its token.
  */
-function givesTo(rule: SpecialGroupRule, { method, usedNetwork }: ListedSession): 'yes' | 'perhaps' | 'no' {
+function givesTo(rule: SpecialGroupRule, { method, used_network }: ListedSession): 'yes' | 'perhaps' | 'no' {
   if (rule.how !== 'address') return rule.method !== method ? 'no' : rule.how === 'method' ? 'yes' : 'perhaps'
-  return usedNetwork !== null && meet(rule.ranges, usedNetwork) ? 'perhaps' : 'no'
+  return used_network !== null && meet(rule.ranges, used_network) ? 'perhaps' : 'no'
 }
 
 /** True if an address of the network may be in one of the ranges. */

@@ -1,5 +1,7 @@
 import { type AuditEvent, chainKindOf, failedLogin } from '../../model/audit-events.ts'
 import { eventHash, eventRow, newChain, nothingBefore } from '../../model/trail.ts'
+import type { Table } from '../schema/table.ts'
+import { postgresTypes } from '../schema.ts'
 import { now } from '../statements/statements.ts'
 import { insertedColumns, insertedValues } from '../trail.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
@@ -21,6 +23,13 @@ export function named(text: string): Named {
   const names = [...new Set(text.match(marks))].map(mark => mark.slice(1))
   return { sql: text.replaceAll(marks, mark => `$${names.indexOf(mark.slice(1)) + 1}`), names }
 }
+
+/** The values of all columns of a table: those with names of their columns, unless SQL is given for them. */
+export const namedValues = ({ columns }: Table, given: Readonly<Record<string, string>>): string =>
+  Object.entries(columns)
+    .map(([name, { type }]) => given[name] ?? `:${name}::${postgresTypes[type]}`)
+    .join(', ')
+
 /** The second colon of a cast, `::text`, begins no name. */
 const marks = /(?<!:):[a-z_]+/g
 

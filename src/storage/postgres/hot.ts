@@ -4,19 +4,29 @@ import type { Group } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   maxProviderSessions,
-  type ProviderLogin,
   type ProviderSession,
   type SessionColumns,
   toProviderSession,
 } from '../../model/identities.ts'
-import { type Begun, maxSessions, maxShift, type NewSession } from '../../model/sessions.ts'
+import { type Begun, maxSessions, maxShift } from '../../model/sessions.ts'
 import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
-import type { Login, Refreshed } from '../sessions.ts'
+import type { ProviderLogin } from '../identities.ts'
+import { session } from '../schema/sessions.ts'
+import { columnsOf } from '../schema/table.ts'
+import type { Login, NewSession, Refreshed } from '../sessions.ts'
 import { mine } from '../statements/group-tree.ts'
 import { type SessionRow, sessionColumns, toSession } from '../statements/people-rows.ts'
 import { storeTime } from '../statements/statements.ts'
 import type { Pool, Value } from './driver.ts'
-import { insertEvent, insertLoginEvent, type Named, named, replaceNul, runRecording } from './events.ts'
+import {
+  insertEvent,
+  insertLoginEvent,
+  type Named,
+  named,
+  namedValues,
+  replaceNul,
+  runRecording,
+} from './events.ts'
 
 /** The statements on the path of requests: each is one round trip, with the event that it records. */
 
@@ -35,6 +45,17 @@ export const wholeSession = `${sessionColumns},
     JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
 
 export type WholeSession = SessionRow & { readonly groups: readonly Group[] }
+
+/** The values of a session that begins, apart from those that the login says. */
+const computed = {
+  eperson: 'uuid',
+  begun: 'last_begun',
+  method: "coalesce(:method, '')",
+  network: ':area::text',
+  used: ':begun::bigint',
+  used_network: ':area::text',
+  session_key: 'session_key',
+}
 
 /**
  * A login: it applies `set` to an enabled eperson if `where` holds, and begins a session. The row is locked,
@@ -58,9 +79,7 @@ const loginOf = (set: string, where: string, more = '') =>
           WHERE f.eperson = familiar_network.eperson AND network <> :network::text
           ORDER BY at DESC LIMIT ${maxFamiliar - 1}))
    ), begun_here AS (
-     INSERT INTO session (eperson, begun, method, network, used, used_network, expires, session_key, browser)
-     SELECT uuid, last_begun, coalesce(:method, ''), :area::text, :begun::bigint, :area::text, :expires::bigint, session_key,
-       :browser::text
+     INSERT INTO session (${columnsOf(session)}) SELECT ${namedValues(session, computed)}
      FROM changed
    ), no_longer_listed AS (
      DELETE FROM session WHERE eperson IN (SELECT uuid FROM changed) AND begun IN
@@ -109,17 +128,20 @@ export const beginAtProvider = (
     detail: JSON.stringify(session.detail),
   })
 
+/** What a login may leave unsaid of its session. */
+const unsaid = Object.fromEntries(columnsOf(session, ...Object.keys(computed)).map(name => [name, null]))
+
 /** @returns undefined if the login failed after all */
 async function beginSession(
   pool: Pool,
   statement: Named,
-  { begun, expires, browser = null }: NewSession,
+  begins: NewSession,
   event: AuditEvent,
   values: Readonly<Record<string, Value>>,
 ): Promise<Begun | undefined> {
   const { clientIp } = event
   const network = clientIp === null ? null : networkPrefix(clientIp)
-  const more = { begun, expires, area: areaOf(clientIp), network, browser, ...values }
+  const more = { ...unsaid, ...begins, area: areaOf(clientIp), network, ...values }
   const [row] = await pool.statement(db =>
     runRecording<(WholeSession & { last_begun: number }) | { uuid: null }>(db, statement, event, more),
   )

@@ -30,7 +30,7 @@ const providerSession = table('provider_session', {
 })
 
 /** Times are ms since 1970. */
-const session = table('session', {
+export const session = table('session', {
   columns: {
     eperson: key(ownedBy(text, 'eperson')),
     begun: key(integer),

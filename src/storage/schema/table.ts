@@ -71,6 +71,21 @@ export const table = <C extends Columns>(
   rest: Omit<Table<Columns>, 'name'> & { columns: C },
 ): Table<C> => ({ name, ...rest })
 
+/** A row as it is read. */
+export type RowOf<T extends Table> = { readonly [K in keyof T['columns']]: ValueOf<T['columns'][K]> }
+type ValueOf<C extends Column> = Values[C['type']] | (C extends { nullable: true } ? null : never)
+
+/** A row as it is added: what is null, has a default or is given by the store can be left out. */
+export type NewRow<T extends Table> = Omit<RowOf<T>, Optional<T['columns']>> &
+  Partial<Pick<RowOf<T>, Optional<T['columns']>>>
+type Optional<C extends Columns> = {
+  [K in keyof C]: C[K] extends { nullable: true } | { default: number } | { isNumbered: true } ? K : never
+}[keyof C]
+
+/** The names of the columns, except for some. In SQL they need no `join`. */
+export const columnsOf = ({ columns }: Table, ...without: readonly string[]): readonly string[] =>
+  Object.keys(columns).filter(name => !without.includes(name))
+
 /** The columns that identify a row. */
 export const keyOf = ({ columns }: Table): readonly string[] =>
   Object.keys(columns).filter(name => columns[name]?.isKey)

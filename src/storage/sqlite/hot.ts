@@ -4,14 +4,16 @@ import type { Group, Session } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
   maxProviderSessions,
-  type ProviderLogin,
   type ProviderSession,
   type SessionColumns,
   toProviderSession,
 } from '../../model/identities.ts'
-import { type Begun, maxSessions, maxShift, type NewSession } from '../../model/sessions.ts'
+import { type Begun, maxSessions, maxShift } from '../../model/sessions.ts'
 import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
-import type { Login } from '../sessions.ts'
+import type { ProviderLogin } from '../identities.ts'
+import type { session } from '../schema/sessions.ts'
+import type { NewRow } from '../schema/table.ts'
+import type { Login, NewSession } from '../sessions.ts'
 import { mine } from '../statements/group-tree.ts'
 import { type SessionRow, sessionColumns, toSession } from '../statements/people-rows.ts'
 import { now } from '../statements/statements.ts'
@@ -79,16 +81,14 @@ function sessionFrom(db: Database, uuid: string, begun: number): Begun | undefin
   return session && { session, begun }
 }
 
-/** Named, so that a service that is still running goes on when a newer one adds a column. */
-const listedColumns = 'eperson, begun, method, network, used, used_network, expires, session_key'
-
 /** @returns the time that is recorded as its beginning, which may differ from the given one */
 function beginSession(
   db: Database,
   uuid: string,
-  { begun: now, expires, browser = null }: NewSession,
+  begins: NewSession,
   { method, clientIp }: AuditEvent,
 ): number {
+  const now = begins.begun
   if (clientIp !== null) rememberNetwork(db, uuid, networkPrefix(clientIp))
   // A `last_begun` far ahead is from a clock that was wrong. It must not lock the eperson out
   // (docs/decisions/0024).
@@ -101,18 +101,20 @@ function beginSession(
   )
   if (!row) throw new Error('the eperson who logs in is gone')
   const area = areaOf(clientIp)
-  db.run(
-    `INSERT OR REPLACE INTO session (${listedColumns}, browser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    uuid,
-    row.last_begun,
-    method ?? '',
-    area,
-    now,
-    area,
-    expires,
-    row.session_key,
-    browser,
-  )
+  const added: NewRow<typeof session> = {
+    ...begins,
+    eperson: uuid,
+    begun: row.last_begun,
+    method: method ?? '',
+    network: area,
+    used: now,
+    used_network: area,
+    session_key: row.session_key,
+  }
+  // Named, so that a service that is still running goes on when a newer one adds a column.
+  const names = Object.keys(added)
+  const marks = names.map(() => '?')
+  db.run(`INSERT OR REPLACE INTO session (${names}) VALUES (${marks})`, ...Object.values(added))
   limitSessions(db, uuid)
   return row.last_begun
 }
@@ -178,8 +180,8 @@ function refreshSession(
   if (touchOf(db).run(used, area, expires, event.eperson, begun) === 0) {
     // The session isn't listed: it may be older than the list. It isn't listed again after its end.
     const added = db.run(
-      `INSERT INTO session (${listedColumns})
-       SELECT uuid, ?, ?, NULL, ?, ?, ?, session_key FROM eperson WHERE uuid = ? AND stamp = ?`,
+      `INSERT INTO session (eperson, begun, method, used, used_network, expires, session_key)
+       SELECT uuid, ?, ?, ?, ?, ?, session_key FROM eperson WHERE uuid = ? AND stamp = ?`,
       begun,
       event.method ?? '',
       used,

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { KeptSession } from '../../model/accounts.ts'
-import { isAlive, type ListedSession, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
-import type { HotSessions, Sessions } from '../sessions.ts'
+import { isAlive, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
+import { session } from '../schema/sessions.ts'
+import { columnsOf } from '../schema/table.ts'
+import type { HotSessions, ListedSession, Sessions } from '../sessions.ts'
 import type { Change, StatementsOf } from './statements.ts'
 import * as db from './statements.ts'
 
@@ -10,8 +12,7 @@ export const sessions = {
   reads: {
     *list({ eperson, sessionKey, ended }) {
       const found = yield* db.rows<ListedSession>(
-        `SELECT begun, method, browser, network, used, used_network AS "usedNetwork", expires FROM session
-         WHERE eperson = $1 AND session_key = $2 ORDER BY begun DESC`,
+        `SELECT ${listed} FROM session WHERE eperson = $1 AND session_key = $2 ORDER BY begun DESC`,
         eperson.uuid,
         sessionKey,
       )
@@ -76,6 +77,8 @@ export const sessions = {
     },
   },
 } satisfies StatementsOf<Omit<Sessions, keyof HotSessions>>
+
+const listed = columnsOf(session, 'eperson', 'session_key')
 
 /** Number of rows in a step, which goes on to the last row of an eperson. */
 const step = 2_000
