@@ -1,6 +1,7 @@
 import { differences } from '../lib/differences.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { AllowedSessions } from '../model/sessions.ts'
+import * as tables from '../storage/schema/service.ts'
 import type { Offered, PartStatements } from '../storage/statements/offered.ts'
 import type { Change, Read } from '../storage/statements/statements.ts'
 import * as db from '../storage/statements/statements.ts'
@@ -23,7 +24,7 @@ export const alerts = {
     *add(alert: Omit<Alert, 'id'>, event: AuditEvent): Change<Alert | undefined> {
       yield* db.rights(event, 'shared')
       const added = { id: 1, ...alert }
-      if ((yield* db.insert('alert', columnsOf(added), 'DO NOTHING')) === 0) return undefined
+      if ((yield* db.insert(tables.alert, columnsOf(added), 'DO NOTHING')) === 0) return undefined
       yield* db.record({ ...event, object: String(added.id), changes: differences(null, added) })
       return added
     },
@@ -32,7 +33,7 @@ export const alerts = {
       yield* db.rights(event, 'shared')
       const before = (yield* alertsIn(' FOR UPDATE')).find(({ id }) => id === alert.id)
       if (!before) return undefined
-      yield* db.update('alert', columnsOf(alert), { id: alert.id })
+      yield* db.update(tables.alert, columnsOf(alert), { id: alert.id })
       yield* db.record({ ...event, object: String(alert.id), changes: differences(before, alert) })
       return alert
     },

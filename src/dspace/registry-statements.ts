@@ -1,6 +1,7 @@
 import { differences } from '../lib/differences.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { fieldName, type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/items.ts'
+import * as tables from '../storage/schema/service.ts'
 import type { Offered, PartStatements } from '../storage/statements/offered.ts'
 import type { Change, Read } from '../storage/statements/statements.ts'
 import * as db from '../storage/statements/statements.ts'
@@ -43,7 +44,7 @@ export const registry = {
       )
         return 'exists'
       if ((yield* db.count('metadata_schema')) >= maxSchemas) return 'full'
-      const id = yield* db.insertNumbered('metadata_schema', { prefix, namespace })
+      const id = yield* db.insertNumbered(tables.metadataSchema, { prefix, namespace })
       const schema = { id, prefix, namespace }
       yield* db.record({ ...event, object: prefix, changes: differences(null, schema) })
       return schema
@@ -92,7 +93,7 @@ export const registry = {
       if ((yield* db.count('metadata_field')) >= maxFields) return 'full'
       const { element, qualifier, scopeNote } = wanted
       const columns = { schema_id: schemaId, name, element, qualifier, scope_note: scopeNote }
-      const id = yield* db.insertNumbered('metadata_field', columns)
+      const id = yield* db.insertNumbered(tables.metadataField, columns)
       const field = { id, schema, ...wanted }
       yield* db.record({ ...event, object: name, changes: differences(null, factsOf(field)) })
       return field

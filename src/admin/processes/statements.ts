@@ -8,6 +8,7 @@ import type {
   ProcessState,
   Progress,
 } from '../../model/processes.ts'
+import * as tables from '../../storage/schema/service.ts'
 import type { Offered, PartStatements } from '../../storage/statements/offered.ts'
 import type { Change, Read, Value } from '../../storage/statements/statements.ts'
 import * as db from '../../storage/statements/statements.ts'
@@ -69,7 +70,7 @@ export const processes = {
       const { kind, eperson, parameters } = asked
       const begun = db.now()
       const state: ProcessState = runs ? 'running' : 'scheduled'
-      const id = yield* db.insertNumbered('process', {
+      const id = yield* db.insertNumbered(tables.processTable, {
         kind,
         state,
         eperson,
@@ -104,7 +105,7 @@ export const processes = {
       if ((yield* standingOf(id, owner, ' FOR UPDATE')) === 'lost') return false
       yield* keepNews(id, news)
       const ended = { state, ended: db.now(), result: result && JSON.stringify(result), fault }
-      yield* db.update('process', ended, { id })
+      yield* db.update(tables.processTable, ended, { id })
       return true
     },
     /** Asks its owner to end it. @returns its state before; undefined: there is none */
@@ -216,7 +217,7 @@ function* keepNews(id: number, { progress, lines, written }: News): Change<void>
   )
   // Lines come again if the connection broke before their commit was acknowledged.
   yield* db.insertAll(
-    'process_line',
+    tables.processLine,
     lines.map(({ n, time, text }) => ({ process: id, n, time, text })),
     'DO NOTHING',
   )

@@ -12,13 +12,13 @@ const change = {
 }
 
 /** Single records that were written since the version of their entity was made (docs/decisions/0041). */
-const recordChange = table('record_change', {
+export const recordChange = table('record_change', {
   columns: { seq: key(integer), entity: text, ...change },
   indexes: { record_change_of_entity: '(entity, seq)', record_change_of_record: '(key, seq)' },
   backup: 'rows',
 })
 
-const entity = table('entity', {
+export const entity = table('entity', {
   columns: {
     name: key(text),
     // Key, read, fields, source and what is declared, as JSON: a field's name may hold what TEXT can't.
@@ -31,7 +31,7 @@ const entity = table('entity', {
 })
 
 /** Versions that no new request reads; removed once the requests that read them have ended. */
-const retired = table('retired', {
+export const retired = table('retired', {
   columns: {
     version: key(text),
     // In ms since 1970.
@@ -42,7 +42,7 @@ const retired = table('retired', {
 })
 
 /** Versions that imports have replaced and that can be restored (docs/decisions/0071). */
-const keptVersion = table('kept_version', {
+export const keptVersion = table('kept_version', {
   columns: {
     id: numbered,
     entity: text,
@@ -64,14 +64,14 @@ const keptVersion = table('kept_version', {
 })
 
 /** Their single records, as in record_change, under the same numbers. */
-const keptChange = table('kept_change', {
+export const keptChange = table('kept_change', {
   columns: { seq: key(integer), kept: integer, ...change },
   indexes: { kept_change_of_version: '(kept, seq)' },
   backup: { left: 'a backup has no files of replaced versions' },
 })
 
 /** Replaced versions that snapshots may name (docs/decisions/0082), otherwise as in `kept_version`. */
-const heldVersion = table('held_version', {
+export const heldVersion = table('held_version', {
   columns: {
     version: key(text),
     entity: text,
@@ -89,7 +89,7 @@ const heldVersion = table('held_version', {
   backup: { left: 'a backup has no files of replaced versions' },
 })
 
-const heldChange = table('held_change', {
+export const heldChange = table('held_change', {
   columns: { version: key(text), seq: key(integer), ...change },
   backup: { left: 'a backup has no files of replaced versions' },
 })

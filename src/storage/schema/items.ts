@@ -1,7 +1,7 @@
 import { counted, integer, key, nullable, references, table, text, unique, withDefault } from './table.ts'
 
 /** Readers of items and bitstreams (docs/decisions/0011), never changed once they are there. */
-const audience = table('audience', {
+export const audience = table('audience', {
   columns: {
     id: key(integer),
     readers: text,
@@ -13,7 +13,7 @@ const audience = table('audience', {
   backup: 'rows',
 })
 
-const item = table('item', {
+export const item = table('item', {
   columns: {
     uuid: key(text),
     identifier: unique(text),
@@ -36,7 +36,7 @@ const item = table('item', {
   backup: 'rows',
 })
 
-const bitstream = table('bitstream', {
+export const bitstream = table('bitstream', {
   columns: {
     uuid: key(text),
     item: references(text, 'item'),
@@ -63,7 +63,7 @@ const bitstream = table('bitstream', {
   backup: 'rows',
 })
 
-const bundle = table('bundle', {
+export const bundle = table('bundle', {
   columns: {
     uuid: key(text),
     item: references(text, 'item'),
@@ -76,7 +76,7 @@ const bundle = table('bundle', {
 })
 
 /** What clients say of a rule for readers besides the rule. */
-const policy = table('policy', {
+export const policy = table('policy', {
   columns: {
     id: key(text),
     // The uuid of an item or a bitstream.
@@ -92,7 +92,7 @@ const policy = table('policy', {
 })
 
 /** Contents that uploads and sweeps of a bucket speak of (docs/decisions/0080). */
-const contentClaim = table('content_claim', {
+export const contentClaim = table('content_claim', {
   columns: {
     sha256: key(text),
     // claimed, unused or deleted.

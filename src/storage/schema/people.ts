@@ -1,6 +1,6 @@
 import { blob, integer, key, nullable, ownedBy, table, text, unique, withDefault } from './table.ts'
 
-const eperson = table('eperson', {
+export const eperson = table('eperson', {
   columns: {
     uuid: key(text),
     email: text,
@@ -28,7 +28,7 @@ const eperson = table('eperson', {
   backup: 'rows',
 })
 
-const epersongroup = table('epersongroup', {
+export const epersongroup = table('epersongroup', {
   columns: {
     uuid: key(text),
     name: unique(text),
@@ -42,14 +42,14 @@ const epersongroup = table('epersongroup', {
 })
 
 /** Groups in groups: members of the child are members of the parent. */
-const subgroup = table('subgroup', {
+export const subgroup = table('subgroup', {
   columns: { parent: key(ownedBy(text, 'epersongroup')), child: key(ownedBy(text, 'epersongroup')) },
   withoutRowid: true,
   indexes: { subgroup_of_child: '(child)' },
   backup: 'rows',
 })
 
-const membership = table('membership', {
+export const membership = table('membership', {
   columns: { eperson: key(ownedBy(text, 'eperson')), epersongroup: key(ownedBy(text, 'epersongroup')) },
   withoutRowid: true,
   indexes: { membership_of_group: '(epersongroup)' },

@@ -13,7 +13,7 @@ import {
 } from './table.ts'
 
 /** Long work (docs/decisions/0042). */
-const processTable = table('process', {
+export const processTable = table('process', {
   columns: {
     id: numbered,
     kind: text,
@@ -36,13 +36,13 @@ const processTable = table('process', {
   backup: 'rows',
 })
 
-const processLine = table('process_line', {
+export const processLine = table('process_line', {
   columns: { process: key(ownedBy(integer, 'process')), n: key(integer), time: text, text: text },
   withoutRowid: true,
   backup: 'rows',
 })
 
-const alert = table('alert', {
+export const alert = table('alert', {
   columns: {
     id: key(integer),
     message: text,
@@ -54,7 +54,7 @@ const alert = table('alert', {
 })
 
 /** The metadata of the service itself, as JSON. Without a row it has none. */
-const site = table('site', {
+export const site = table('site', {
   columns: {
     id: onlyRow,
     metadata: text,
@@ -65,12 +65,12 @@ const site = table('site', {
 })
 
 /** What editors of metadata offer (docs/decisions/0052). Ids are never given twice. */
-const metadataSchema = table('metadata_schema', {
+export const metadataSchema = table('metadata_schema', {
   columns: { id: numbered, prefix: unique(text), namespace: unique(text) },
   backup: 'rows',
 })
 
-const metadataField = table('metadata_field', {
+export const metadataField = table('metadata_field', {
   columns: {
     id: numbered,
     schema_id: references(integer, 'metadata_schema'),
@@ -84,7 +84,7 @@ const metadataField = table('metadata_field', {
   backup: 'rows',
 })
 
-const state = table('state', {
+export const state = table('state', {
   columns: {
     one: onlyRow,
     // The id of this store (docs/decisions/0012).

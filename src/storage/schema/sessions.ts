@@ -1,14 +1,14 @@
 import { blob, integer, key, nullable, numbered, ownedBy, real, table, text, unique } from './table.ts'
 
 /** The eperson that a subject of a provider is. An eperson has at most one subject at a provider. */
-const identity = table('identity', {
+export const identity = table('identity', {
   columns: { provider: key(text), subject: key(text), eperson: ownedBy(text, 'eperson'), linked: text },
   unique: [['eperson', 'provider']],
   withoutRowid: true,
   backup: 'rows',
 })
 
-const providerSession = table('provider_session', {
+export const providerSession = table('provider_session', {
   columns: {
     id: numbered,
     eperson: ownedBy(text, 'eperson'),
@@ -48,7 +48,7 @@ export const session = table('session', {
   backup: 'rows',
 })
 
-const accessToken = table('access_token', {
+export const accessToken = table('access_token', {
   columns: {
     id: key(text),
     eperson: ownedBy(text, 'eperson'),
@@ -70,7 +70,7 @@ const accessToken = table('access_token', {
 })
 
 /** Second factors of epersons (docs/decisions/0081). Times are ms since 1970. */
-const factor = table('factor', {
+export const factor = table('factor', {
   columns: {
     id: key(text),
     eperson: ownedBy(text, 'eperson'),
@@ -89,20 +89,20 @@ const factor = table('factor', {
   backup: 'rows',
 })
 
-const recoveryCode = table('recovery_code', {
+export const recoveryCode = table('recovery_code', {
   columns: { eperson: key(ownedBy(text, 'eperson')), hash: key(text) },
   backup: 'rows',
 })
 
 /** Networks that epersons have logged in from. */
-const familiarNetwork = table('familiar_network', {
+export const familiarNetwork = table('familiar_network', {
   columns: { eperson: key(ownedBy(text, 'eperson')), network: key(text), at: integer },
   withoutRowid: true,
   backup: 'rows',
 })
 
 /** Where a way in goes on, under an id that is used once. */
-const ticket = table('ticket', {
+export const ticket = table('ticket', {
   columns: {
     id: key(text),
     content: text,
@@ -115,7 +115,7 @@ const ticket = table('ticket', {
 })
 
 /** Attempts to guess a password (docs/decisions/0023). Times are ms since 1970. */
-const attempt = table('attempt', {
+export const attempt = table('attempt', {
   columns: { key: key(text), level: real, at: integer, expires: integer },
   withoutRowid: true,
   indexes: { attempt_by_expiry: '(expires)' },

@@ -1,7 +1,7 @@
 import { blob, integer, key, nullable, numbered, onlyRow, table, text, withDefault } from './table.ts'
 
 /** The audit trail and its chains (docs/decisions/0027). */
-const event = table('event', {
+export const event = table('event', {
   columns: {
     id: numbered,
     time: text,
@@ -35,17 +35,17 @@ const event = table('event', {
   backup: 'rows',
 })
 
-const trailKey = table('trail_key', {
+export const trailKey = table('trail_key', {
   columns: { id: numbered, wrapped: blob },
   backup: 'rows',
 })
 
-const trailCheckpoint = table('trail_checkpoint', {
+export const trailCheckpoint = table('trail_checkpoint', {
   columns: { n: key(integer), time: text, kind: text, detail: text, mac: blob },
   backup: 'rows',
 })
 
-const trailHead = table('trail_head', {
+export const trailHead = table('trail_head', {
   columns: {
     chain: key(integer),
     place: key(integer),
@@ -60,7 +60,7 @@ const trailHead = table('trail_head', {
 })
 
 /** The size of the events that repeat, in bytes, measured up to an id. */
-const trailSize = table('trail_size', {
+export const trailSize = table('trail_size', {
   columns: { one: onlyRow, bytes: integer, upto: integer },
   first: { one: 1, bytes: 0, upto: 0 },
   backup: { apart: 'measured again in a copy' },

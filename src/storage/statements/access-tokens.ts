@@ -1,4 +1,5 @@
 import { type AccessToken, maxAccessTokens, type Scope } from '../../model/access-tokens.ts'
+import * as tables from '../schema/sessions.ts'
 import { type AccessTokens, useInterval } from '../sessions.ts'
 import { changeStamp } from './people-rows.ts'
 import type { Change, StatementsOf } from './statements.ts'
@@ -46,7 +47,7 @@ export const accessTokens = {
       const others = yield* db.column<string>('SELECT name FROM access_token WHERE eperson = $1', eperson)
       if (others.includes(name)) return 'name-taken'
       if (others.length >= maxAccessTokens) return 'too-many'
-      yield* db.insert('access_token', {
+      yield* db.insert(tables.accessToken, {
         id,
         eperson,
         name,

@@ -8,6 +8,7 @@ import {
   weightOf,
   withFailure,
 } from '../../model/throttle.ts'
+import * as tables from '../schema/sessions.ts'
 import type { Attempt, Attempts, BegunAttempt, Counted, Standing } from '../sessions.ts'
 import type { Change, Read, StatementsOf } from './statements.ts'
 import * as db from './statements.ts'
@@ -89,7 +90,7 @@ const lockCounts = (attempt: Attempt): Change<void> =>
 
 const put = ({ keys }: Attempt, counts: ReadonlyMap<Scope, Count>): Change<number> =>
   db.insertAll(
-    'attempt',
+    tables.attempt,
     [...counts].map(([scope, count]) => ({ key: keys[scope], ...count, expires: forgottenAt(count) })),
     '(key) DO UPDATE SET level = excluded.level, at = excluded.at, expires = excluded.expires',
   )

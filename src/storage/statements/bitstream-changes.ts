@@ -8,6 +8,7 @@ import {
   type ReplaceContent,
 } from '../../model/item-changes.ts'
 import type { Bitstream, Item } from '../../model/items.ts'
+import * as tables from '../schema/items.ts'
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { accessObject, itemDifferences, storedBytes } from './items.ts'
 import type { Change } from './statements.ts'
@@ -104,7 +105,7 @@ function* changeFile(
   const { mimeType, ...others } = after
   if (after.name !== file.name && (yield* isNamed(file.item, file.bundle, after.name))) return 'taken'
   if (after.size !== undefined && (yield* isFull(after.size - file.size, quota))) return 'full'
-  yield* db.update('bitstream', { ...others, mime_type: mimeType }, { uuid: file.uuid })
+  yield* db.update(tables.bitstream, { ...others, mime_type: mimeType }, { uuid: file.uuid })
   yield* touchItem(file.item, yield* isSeenByAll(file.uuid))
   yield* db.record({ ...event, event: 'bitstream.change', object: objectOf(file), ...changes })
   return 'changed'

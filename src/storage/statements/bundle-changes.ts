@@ -1,6 +1,7 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type ItemChange, type ItemOutcome, maxBundles } from '../../model/item-changes.ts'
 import type { Bundle, Item } from '../../model/items.ts'
+import * as tables from '../schema/items.ts'
 import { itemDifferences } from './items.ts'
 import type { Change } from './statements.ts'
 import * as db from './statements.ts'
@@ -53,7 +54,7 @@ export function* addBundle(
   if (!bundles) throw new Error('a count gave no row')
   if (bundles.named > 0) return 'taken'
   if (bundles.count >= maxBundles) return 'many'
-  yield* db.insert('bundle', { uuid, item, name, place: bundles.next })
+  yield* db.insert(tables.bundle, { uuid, item, name, place: bundles.next })
   yield* touchItem(item, true)
   const object = `${identifier}, ${name}`
   yield* db.record({ ...event, event: 'bundle.add', object, ...itemDifferences(null, { uuid, name }) })

@@ -1,4 +1,5 @@
 import type { Repository } from '../repository.ts'
+import * as tables from '../schema/items.ts'
 import type { Change, SomeOf } from './statements.ts'
 import * as db from './statements.ts'
 
@@ -25,7 +26,7 @@ export const contentClaims = {
       const claim = { sha256, state: 'claimed', until: now + hour }
       const unless = `(sha256) DO UPDATE SET state = 'claimed', until = excluded.until
         WHERE content_claim.state <> 'deleted' OR content_claim.until <= excluded.until - ${hour}`
-      return (yield* db.insertAll('content_claim', [claim], unless)) > 0
+      return (yield* db.insertAll(tables.contentClaim, [claim], unless)) > 0
     },
     *sweepContents(sha256, ahead) {
       const now = (yield* db.clock()) + ahead
@@ -46,7 +47,7 @@ export const contentClaims = {
         now,
       )
       const setAside = yield* db.insertAll(
-        'content_claim',
+        tables.contentClaim,
         unused.map(one => ({ sha256: one, state: 'unused', until: now + hour })),
         `(sha256) DO UPDATE SET state = 'unused', until = excluded.until
            WHERE content_claim.state = 'claimed' AND content_claim.until <= excluded.until - ${hour}`,

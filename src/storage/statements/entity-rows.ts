@@ -1,6 +1,7 @@
 import type { Entity } from '../../model/entities.ts'
 import type { RecordEntity } from '../entities.ts'
 import { type ChangeRow, createChangedEntities } from '../records/pending-changes.ts'
+import * as tables from '../schema/entities.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'
 
@@ -34,7 +35,7 @@ export const keepList = (): Change<void> => db.lock('SELECT 1 FROM state FOR NO 
 
 export const putEntity = (entity: Entity): Change<number> =>
   db.insert(
-    'entity',
+    tables.entity,
     {
       name: entity.name,
       definition: definitionOf(entity),

@@ -3,6 +3,8 @@ import { isAlive, readState } from '../../model/sessions.ts'
 import type { Count } from '../../model/throttle.ts'
 import type { CodeUse, Factors } from '../factors.ts'
 import type { VerifiedPassword } from '../people.ts'
+import * as peopleTables from '../schema/people.ts'
+import * as sessionsTables from '../schema/sessions.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { changeStamp } from './people-rows.ts'
 import { keepOnly } from './sessions.ts'
@@ -47,7 +49,7 @@ export const factors = {
       const alike = factor.kind === 'totp' ? others.filter(kind => kind === 'totp') : others
       if (others.length >= maxFactors || alike.length >= most) return 'too-many'
       const row = { ...rest, eperson, alone: Number(alone) }
-      if ((yield* db.insert('factor', row, '(credential) DO NOTHING')) === 0) return 'known'
+      if ((yield* db.insert(sessionsTables.factor, row, '(credential) DO NOTHING')) === 0) return 'known'
       if (codes) yield* putCodes(eperson, codes)
       if (by && by.ticket !== null) yield* useTicket(by.ticket, factor.created)
       if (by?.stays) yield* keepOnly(eperson, by.stays)
@@ -57,7 +59,7 @@ export const factors = {
     },
     *rename(id, eperson, name, event) {
       yield* db.rights(event, 'own')
-      if ((yield* db.update('factor', { name }, { id, eperson })) === 0) return false
+      if ((yield* db.update(sessionsTables.factor, { name }, { id, eperson })) === 0) return false
       yield* db.record(event)
       return true
     },
@@ -85,7 +87,7 @@ export const factors = {
       yield* keepOnly(eperson, undefined)
       yield* endAccessTokens(eperson)
       // Ends tickets, and logins under way, that a removed factor has proved.
-      yield* db.update('eperson', { password_stamp: yield* db.nextStamp() }, { uuid: eperson })
+      yield* db.update(peopleTables.eperson, { password_stamp: yield* db.nextStamp() }, { uuid: eperson })
       yield* db.record(event)
       return removed
     },
@@ -129,7 +131,7 @@ export const factors = {
       // Whoever sends a code again has not guessed it: it was on the screen, and is worth nothing any more.
       if (right.length > 0) return 'wrong'
       yield* db.insert(
-        'attempt',
+        sessionsTables.attempt,
         { key, level: counted.level, at: counted.at, expires: guessesBack(counted) },
         '(key) DO UPDATE SET level = excluded.level, at = excluded.at, expires = excluded.expires',
       )
@@ -190,7 +192,7 @@ function* useTicket(id: string, now: number): Change<void> {
 function* putCodes(eperson: string, codes: readonly string[]): Change<void> {
   yield* db.run('DELETE FROM recovery_code WHERE eperson = $1', eperson)
   yield* db.insertAll(
-    'recovery_code',
+    sessionsTables.recoveryCode,
     codes.map(hash => ({ eperson, hash })),
   )
 }

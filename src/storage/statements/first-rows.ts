@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { administratorGroup, nameKey } from '../../model/accounts.ts'
+import { epersongroup } from '../schema/people.ts'
+import { metadataField, metadataSchema } from '../schema/service.ts'
 import type { Change } from './statements.ts'
 import * as db from './statements.ts'
 
 /** The rows of a new store: the group of administrators, and Dublin Core in the registry of metadata. */
 export function* firstRows(): Change<void> {
-  yield* db.insert('epersongroup', {
+  yield* db.insert(epersongroup, {
     uuid: randomUUID(),
     name: administratorGroup,
     name_key: nameKey(administratorGroup),
     special: 1,
     created: db.now(),
   })
-  yield* db.insert('metadata_schema', { prefix: 'dc', namespace: 'http://purl.org/dc/elements/1.1/' })
+  yield* db.insert(metadataSchema, { prefix: 'dc', namespace: 'http://purl.org/dc/elements/1.1/' })
   for (const name of dublinCore) {
     const [element, qualifier] = name.split('.')
-    yield* db.insert('metadata_field', {
+    yield* db.insert(metadataField, {
       schema_id: 1,
       name: `dc.${name}`,
       element: element ?? '',

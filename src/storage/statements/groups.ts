@@ -1,6 +1,7 @@
 import { type Group, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type GroupUse, maxInclusions, maxLevels, type OneRefused, type People } from '../people.ts'
+import * as tables from '../schema/people.ts'
 import { keepList } from './entity-rows.ts'
 import {
   above,
@@ -115,7 +116,7 @@ export const groups = {
         const use = yield* useOfGroup(before.name)
         if (use) return use
       }
-      yield* db.update('epersongroup', { name, name_key: nameKey(name), description }, { uuid })
+      yield* db.update(tables.epersongroup, { name, name_key: nameKey(name), description }, { uuid })
       // Cached sessions hold the names of their groups.
       if (isRenamed) yield* stampBelow(uuid)
       yield* db.record(groupEvent(event, before, after))

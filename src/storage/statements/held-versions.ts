@@ -3,6 +3,7 @@ import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { EntityState } from '../../model/snapshots.ts'
 import type { RecordEntity } from '../entities.ts'
 import { type ChangeRow, lineOf } from '../records/pending-changes.ts'
+import * as tables from '../schema/entities.ts'
 import type { FollowedRow } from '../single-records.ts'
 import { definitionOf, importedAs } from './entity-rows.ts'
 import { beyond, keepVersion, oldestOf, ownSize, retire, type Sized } from './kept-versions.ts'
@@ -43,7 +44,7 @@ function* holdVersion(entity: RecordEntity, folded: number | null): Change<void>
   const version = before ?? source.version
   const at = yield* db.clock()
   if (before === undefined)
-    yield* db.insert('held_version', {
+    yield* db.insert(tables.heldVersion, {
       version,
       entity: name,
       ...line,

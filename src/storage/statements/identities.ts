@@ -10,6 +10,7 @@ import {
   recognitionEvents,
 } from '../../model/identities.ts'
 import type { Identities } from '../identities.ts'
+import * as tables from '../schema/sessions.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import {
   type EpersonRow,
@@ -105,7 +106,7 @@ export const identities = {
     },
     *keepTicket(id, content, expires, certain) {
       yield* db.run('DELETE FROM ticket WHERE expires <= $1', certain)
-      return (yield* db.insert('ticket', { id, content, expires }, '(id) DO NOTHING')) === 1
+      return (yield* db.insert(tables.ticket, { id, content, expires }, '(id) DO NOTHING')) === 1
     },
     *takeTicket(id, now) {
       const sql = 'DELETE FROM ticket WHERE id = $1 AND expires > $2 RETURNING content'
@@ -180,7 +181,7 @@ function* create({ email, firstName, lastName }: Identity, event: AuditEvent): C
  * Fails if another request has added the same link meanwhile. PostgreSQL then runs the whole change again.
  */
 const addLink = ({ provider, subject }: Pick<Identity, 'provider' | 'subject'>, eperson: string) =>
-  db.insert('identity', { provider, subject, eperson, linked: db.now() })
+  db.insert(tables.identity, { provider, subject, eperson, linked: db.now() })
 
 /** Updates an eperson's names to those from the provider. */
 function* rename(uuid: string, { firstName, lastName }: Identity): Change<void> {

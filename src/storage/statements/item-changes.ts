@@ -3,6 +3,7 @@ import type { CreateItem, EditItem, EditSite, ItemChange, ItemOutcome } from '..
 import type { Metadata } from '../../model/items.ts'
 import { readReaders, writeRules } from '../../model/readers.ts'
 import type { Site } from '../repository.ts'
+import * as tables from '../schema/items.ts'
 import {
   addBitstream,
   deleteBitstreams,
@@ -71,7 +72,7 @@ function* createItem(change: CreateItem, event: AuditEvent): Change<ItemOutcome>
     withdrawn: Number(withdrawn),
     discoverable: Number(discoverable),
   }
-  if ((yield* db.insert('item', columns, '(identifier) DO NOTHING')) === 0) return 'taken'
+  if ((yield* db.insert(tables.item, columns, '(identifier) DO NOTHING')) === 0) return 'taken'
   const changes = itemDifferences(null, { metadata, withdrawn, discoverable })
   yield* db.record({ ...event, event: 'item.add', object: identifier, ...changes })
   return 'changed'

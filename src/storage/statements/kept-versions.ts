@@ -1,6 +1,7 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { KeptVersion, KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { RecordEntity } from '../entities.ts'
+import * as tables from '../schema/entities.ts'
 import { definitionOf, importedAs, toEntity } from './entity-rows.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'
@@ -43,7 +44,7 @@ export function* keepVersion(entity: RecordEntity, event: AuditEvent): Change<vo
      WHERE entity = $1`,
     name,
   )
-  const kept = yield* db.insertNumbered('kept_version', {
+  const kept = yield* db.insertNumbered(tables.keptVersion, {
     entity: name,
     version: source.version,
     definition: definitionOf(entity),

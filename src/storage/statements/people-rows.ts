@@ -17,6 +17,7 @@ import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import { readReaders } from '../../model/readers.ts'
 import { readState } from '../../model/sessions.ts'
 import type { EpersonChange, GroupUse, NewGroup, NewPerson } from '../people.ts'
+import * as tables from '../schema/people.ts'
 import { type EntityRow, toEntity } from './entity-rows.ts'
 import { mine } from './group-tree.ts'
 import type { Change, Read } from './statements.ts'
@@ -122,7 +123,7 @@ export function* insertEperson(person: NewPerson): Change<Eperson | undefined> {
   const { email, firstName, lastName, enabled, profile } = person
   const uuid = randomUUID()
   const added = yield* db.insert(
-    'eperson',
+    tables.eperson,
     {
       uuid,
       ...epersonValues(person),
@@ -226,7 +227,7 @@ export const groupNamed = (name: string): Change<Group | undefined> =>
 export function* insertGroup({ name, description }: NewGroup): Change<GroupDetails | undefined> {
   const group = { uuid: randomUUID(), name, description }
   const columns = { ...group, name_key: nameKey(name), special: 0, created: db.now() }
-  return (yield* db.insert('epersongroup', columns, '(name) DO NOTHING')) === 0 ? undefined : group
+  return (yield* db.insert(tables.epersongroup, columns, '(name) DO NOTHING')) === 0 ? undefined : group
 }
 
 const membershipChanges = {

@@ -7,6 +7,7 @@ import {
 } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Credentials, EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
+import * as tables from '../schema/people.ts'
 import type { Part, Window } from '../window.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { keepList } from './entity-rows.ts'
@@ -85,7 +86,7 @@ const epersons = {
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
       if (eperson.enabled === enabled) return 'unchanged'
-      yield* db.update('eperson', { enabled: Number(enabled) }, { uuid: eperson.uuid })
+      yield* db.update(tables.eperson, { enabled: Number(enabled) }, { uuid: eperson.uuid })
       yield* endTokens(eperson.uuid)
       if (!enabled) yield* endAccessTokens(eperson.uuid)
       yield* db.record({ ...event, eperson: eperson.uuid })
@@ -100,7 +101,7 @@ const epersons = {
       const { uuid } = eperson
       if (checked && checked.uuid !== uuid) return 'unchanged'
       const changed = yield* db.update(
-        'eperson',
+        tables.eperson,
         { password_hash: hash, password_stamp: yield* db.nextStamp() },
         { uuid, ...(checked && { password_stamp: checked.passwordStamp }) },
       )
@@ -151,7 +152,7 @@ function* changeOne(uuid: string, change: EpersonChange, event: AuditEvent) {
   const taken = 'SELECT 1 AS one FROM eperson WHERE email_key = $1 AND uuid <> $2'
   if (yield* db.row(taken, emailKey(after.email), uuid)) return 'exists' as const
   // A concurrent change that takes the address causes a conflict, and the retry finds it.
-  yield* db.update('eperson', { ...epersonValues(after), stamp: yield* db.nextStamp() }, { uuid })
+  yield* db.update(tables.eperson, { ...epersonValues(after), stamp: yield* db.nextStamp() }, { uuid })
   if (before.enabled && !after.enabled) {
     yield* endTokens(uuid)
     yield* endAccessTokens(uuid)

@@ -3,6 +3,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Metadata, NewItem } from '../../model/items.ts'
 import { type Readers, readReaders, writeRules } from '../../model/readers.ts'
 import type { PutOutcome } from '../repository.ts'
+import * as tables from '../schema/items.ts'
 import {
   checkedReaders,
   defaultReaders,
@@ -85,7 +86,7 @@ function* putItem(item: NewItem, given: GivenReaders, { numberOf, hidden }: Know
   const time = db.now()
   const added = { uuid: randomUUID(), audience: numberOf(given.item ?? defaultReaders) }
   const isNew = yield* db.insert(
-    'item',
+    tables.item,
     {
       ...columns,
       ...added,
@@ -251,7 +252,7 @@ function* changeBitstreams(item: string, { removed, changed, added }: BitstreamC
       ...changing.map(column => row[column]),
     )
   yield* db.insertAll(
-    'bitstream',
+    tables.bitstream,
     added.map(row => ({ ...row, uuid: randomUUID(), item, created: db.now() })),
   )
 }
@@ -269,7 +270,7 @@ function* putBundles(item: string, { bitstreams }: NewItem, isNew: boolean): Cha
     yield* db.run('DELETE FROM bundle WHERE uuid = $1', uuid)
   for (const [place, name] of names.entries()) {
     const known = before.find(one => one.name === name)
-    if (!known) yield* db.insert('bundle', { uuid: randomUUID(), item, name, place })
+    if (!known) yield* db.insert(tables.bundle, { uuid: randomUUID(), item, name, place })
     else if (known.place !== place)
       yield* db.run('UPDATE bundle SET place = $1 WHERE uuid = $2', place, known.uuid)
   }

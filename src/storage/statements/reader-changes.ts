@@ -13,6 +13,7 @@ import {
   writeRules,
 } from '../../model/readers.ts'
 import type { ReadersOutcome } from '../repository.ts'
+import * as tables from '../schema/items.ts'
 import { touchItem } from './bundle-changes.ts'
 import {
   accessObject,
@@ -169,7 +170,7 @@ export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<Ite
   const next = readersText(readersWith(rules, writers, stateOf(item)))
   yield* db.run('DELETE FROM policy WHERE object = $1', object)
   for (const { id, rule, name: called, description, type } of notes)
-    yield* db.insert('policy', { id, object, rule, name: called, description, type })
+    yield* db.insert(tables.policy, { id, object, rule, name: called, description, type })
   if (next === before) return 'unchanged'
   yield* give(item, file ? object : null, next)
   // Writers see all files.

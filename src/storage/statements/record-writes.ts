@@ -12,6 +12,7 @@ import {
   type TakenChanges,
   versionParts,
 } from '../records/pending-changes.ts'
+import * as tables from '../schema/entities.ts'
 import type { RecordEvent, Reliance } from '../single-records.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'
@@ -132,7 +133,7 @@ export function* writeRecords(
   function* insertWritten(): Change<void> {
     const rest = written.slice(inserted).map(({ change }) => ({ ...change }))
     inserted = written.length
-    if (rest.length > 0) yield* db.insertAll('record_change', rest)
+    if (rest.length > 0) yield* db.insertAll(tables.recordChange, rest)
   }
 }
 

@@ -3,6 +3,7 @@ import type { Client } from '../../lib/fair-queue.ts'
 import { msNow } from '../../lib/ms-now.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { TrailKey } from '../../model/trail.ts'
+import type { NewRow, RowOf, Table } from '../schema/table.ts'
 import type { Part } from '../window.ts'
 
 /**
@@ -104,17 +105,21 @@ export function* run(sql: Sql, ...values: readonly Value[]): Statements<number> 
 }
 
 /**
- * Adds a row. @param columns their values @param unless what follows ON CONFLICT, such as `DO NOTHING`
+ * Adds a row. @param unless what follows ON CONFLICT, such as `DO NOTHING`
  * @returns 1, or 0 if the row was there
  */
-export const insert = (table: string, columns: Columns, unless = ''): Statements<number> =>
-  insertAll(table, [columns], unless)
+export const insert = <T extends Table>(table: T, row: NewRow<T>, unless = ''): Statements<number> =>
+  insertAll(table, [row], unless)
 
 /** Numbers of rows per statement; fewer than the last go into one. There are few, because each text is kept. */
 const sizes = [50, 10]
 
 /** Adds rows, which have the same columns, in few statements. @returns the number of rows that were added or changed */
-export function* insertAll(table: string, all: readonly Columns[], unless = ''): Statements<number> {
+export function* insertAll<T extends Table>(
+  table: T,
+  all: readonly NewRow<T>[],
+  unless = '',
+): Statements<number> {
   let changed = 0
   let left = all
   while (left[0]) {
@@ -125,32 +130,37 @@ export function* insertAll(table: string, all: readonly Columns[], unless = ''):
     )
     const marks = some.map((_, at) => `(${names.map((_, place) => `$${at * names.length + place + 1}`)})`)
     changed += yield* run(
-      `INSERT INTO ${table} (${names.join(', ')}) VALUES ${marks}${unless && ` ON CONFLICT ${unless}`}`,
-      ...some.flatMap(columns => Object.values(columns)),
+      `INSERT INTO ${table.name} (${names.join(', ')}) VALUES ${marks}${unless && ` ON CONFLICT ${unless}`}`,
+      ...some.flatMap(row => valuesOf(row)),
     )
     left = left.slice(some.length)
   }
   return changed
 }
-type Columns = Readonly<Record<string, Value>>
 
 /** Adds a row to which the store gives an id. @returns its id */
-export function* insertNumbered(table: string, columns: Columns): Statements<number> {
-  const names = Object.keys(columns)
+export function* insertNumbered<T extends Table>({ name }: T, row: NewRow<T>): Statements<number> {
+  const names = Object.keys(row)
   const marks = names.map((_, at) => `$${at + 1}`)
-  const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks}) RETURNING id`
-  const id = yield* value<number>(sql, ...Object.values(columns))
-  if (id === undefined) throw new Error(`${table}: the row was not added`)
+  const sql = `INSERT INTO ${name} (${names.join(', ')}) VALUES (${marks}) RETURNING id`
+  const id = yield* value<number>(sql, ...valuesOf(row))
+  if (id === undefined) throw new Error(`${name}: the row was not added`)
   return id
 }
 
 /** Changes rows. @param columns their new values @param where the values by which they are found */
-export function* update(table: string, columns: Columns, where: Columns): Statements<number> {
+export function* update<T extends Table>(
+  { name }: T,
+  columns: Partial<RowOf<T>>,
+  where: Partial<RowOf<T>>,
+): Statements<number> {
   const terms = Object.keys(columns).map((name, at) => `${name} = $${at + 1}`)
   const found = Object.keys(where).map((name, at) => `${name} = $${terms.length + at + 1}`)
-  const sql = `UPDATE ${table} SET ${terms.join(', ')} WHERE ${found.join(' AND ')}`
-  return yield* run(sql, ...Object.values(columns), ...Object.values(where))
+  const sql = `UPDATE ${name} SET ${terms.join(', ')} WHERE ${found.join(' AND ')}`
+  return yield* run(sql, ...valuesOf(columns), ...valuesOf(where))
 }
+
+const valuesOf = (row: object): Value[] => Object.values(row)
 
 /** @param sql of PostgreSQL, such as LOCK TABLE */
 export function* lock(sql: string, ...values: readonly Value[]): Statements<void> {

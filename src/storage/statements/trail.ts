@@ -7,6 +7,7 @@ import {
   signCheckpoint,
 } from '../../model/trail.ts'
 import { type KeyRow, type OpenedKeys, openKeys, planKeys } from '../../model/trail-keys.ts'
+import * as tables from '../schema/trail.ts'
 import { eventColumns, type Rows, type StoredEvent, type TrailReader } from '../trail.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'
@@ -32,7 +33,7 @@ export function* loadKey(secrets: readonly Uint8Array[]): Change<void> {
   const plan = planKeys(yield* keyRows(), secrets)
   for (const { id, wrapped } of plan.rewrapped)
     yield* db.run('UPDATE trail_key SET wrapped = $1 WHERE id = $2', wrapped, id)
-  if (plan.added) yield* db.insert('trail_key', { wrapped: plan.added })
+  if (plan.added) yield* db.insert(tables.trailKey, { wrapped: plan.added })
   yield* db.sealWith(plan.current)
 }
 
@@ -83,9 +84,9 @@ export function* keep(
 ): Change<void> {
   const signed = signCheckpoint(yield* db.sealingKey(), previous, kind, detail, heads)
   const { heads: sorted, ...checkpoint } = signed
-  yield* db.insert('trail_checkpoint', checkpoint)
+  yield* db.insert(tables.trailCheckpoint, checkpoint)
   yield* db.insertAll(
-    'trail_head',
+    tables.trailHead,
     sorted.map(({ chain, place, event, time, hash }) => ({
       chain,
       place,
