@@ -1,6 +1,6 @@
 import type { Contracts } from '../http/contract.ts'
 import { SpecialGroupPage } from '../http/resources/schemas.ts'
-import { answer, json, nothing, paging, Type, text, uri } from '../http/schema.ts'
+import { answer, json, listOf, nothing, Type, text, uri } from '../http/schema.ts'
 import {
   AccessToken,
   AccessTokenPage,
@@ -55,41 +55,33 @@ export const contracts = {
   },
   listSpecialGroups: {
     summary: 'The special groups of the caller',
-    query: paging,
-    answers: { 200: answer('A page.', json(SpecialGroupPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(SpecialGroupPage),
   },
   issueShortLivedToken: {
     summary: 'A token for an address that is opened without headers',
     answers: { 200: answer('Valid for two seconds.', json(ShortLivedToken)) },
-    problems: ['short-lived-token-refused'],
   },
   listSessions: {
     summary: 'Where the caller is logged in',
-    query: paging,
-    answers: { 200: answer('A page.', json(SessionPage)) },
-    problems: ['bad-parameter', 'short-lived-token-refused'],
+    ...listOf(SessionPage),
   },
   showSession: {
     summary: 'One of the caller’s sessions',
     answers: { 200: answer('The session.', json(Session)) },
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
   endOtherSessions: {
     summary: 'End all sessions of the caller but the one that asks',
     answers: ended('They have ended.'),
-    problems: ['short-lived-token-refused'],
   },
   endSession: {
     summary: 'End one of the caller’s sessions',
     answers: ended('It has ended.'),
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
   listAccessTokens: {
     summary: 'The caller’s access tokens',
-    query: paging,
-    answers: { 200: answer('A page.', json(AccessTokenPage)) },
-    problems: ['bad-parameter', 'short-lived-token-refused'],
+    ...listOf(AccessTokenPage),
   },
   addAccessToken: {
     summary: 'Make an access token for a program',
@@ -97,16 +89,16 @@ export const contracts = {
     answers: {
       201: answer('With its secret, which is shown only now.', json(NewAccessToken), { Location: uri }),
     },
-    problems: ['access-denied', 'access-token-invalid', 'second-factor-missing', 'short-lived-token-refused'],
+    problems: ['access-denied', 'access-token-invalid', 'second-factor-missing'],
   },
   showAccessToken: {
     summary: 'One of the caller’s access tokens',
     answers: { 200: answer('Without its secret.', json(AccessToken)) },
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
   revokeAccessToken: {
     summary: 'Revoke one of the caller’s access tokens',
     answers: ended('It opens nothing any more.'),
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
 } as const satisfies Contracts

@@ -1,5 +1,5 @@
 import type { Contracts } from '../http/contract.ts'
-import { answer, json, nothing, paging, uri } from '../http/schema.ts'
+import { answer, json, listOf, nothing, uri } from '../http/schema.ts'
 import {
   Challenge,
   EnrolledFactor,
@@ -14,13 +14,7 @@ import {
   WantedFactor,
 } from './factor-schemas.ts'
 
-const proving = [
-  'factor-refused',
-  'proof-refused',
-  'short-lived-token-refused',
-  'too-many-attempts',
-  'busy',
-] as const
+const proving = ['factor-refused', 'proof-refused', 'too-many-attempts', 'busy'] as const
 
 export const tag = 'Authentication'
 
@@ -31,24 +25,16 @@ export const contracts = {
       'Without members: to log in with a passkey that stands alone. With `ticket`: for the second step of a login. With `purpose`: for a change of factors.',
     body: json(WantedChallenge),
     answers: { 200: answer('Valid for two minutes.', json(Challenge)) },
-    problems: [
-      'access-denied',
-      'authentication-required',
-      'factor-refused',
-      'login-failed',
-      'short-lived-token-refused',
-    ],
+    problems: ['access-denied', 'authentication-required', 'factor-refused', 'login-failed'],
   },
   listFactors: {
     summary: 'The caller’s second factors',
-    query: paging,
-    answers: { 200: answer('A page.', json(FactorPage)) },
-    problems: ['bad-parameter', 'short-lived-token-refused'],
+    ...listOf(FactorPage),
   },
   showFactor: {
     summary: 'One of the caller’s second factors',
     answers: { 200: answer('The factor.', json(Factor)) },
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
   beginEnrolment: {
     summary: 'Begin to enrol a second factor',
@@ -62,7 +48,7 @@ export const contracts = {
     answers: {
       201: answer('The factor. The first one brings recovery codes.', json(NewFactor), { Location: uri }),
     },
-    problems: ['authentication-required', 'factor-refused', 'short-lived-token-refused'],
+    problems: ['authentication-required', 'factor-refused'],
   },
   renameFactor: {
     summary: 'Rename one of the caller’s second factors',
@@ -85,9 +71,8 @@ export const contracts = {
   listFactorsOf: {
     summary: 'The second factors of an eperson',
     tag: 'Epersons and groups',
-    query: paging,
-    answers: { 200: answer('A page.', json(FactorPage)) },
-    problems: ['not-found', 'bad-parameter', 'short-lived-token-refused'],
+    ...listOf(FactorPage),
+    problems: ['not-found'],
   },
   resetFactorsOf: {
     summary: 'Remove all second factors of an eperson',

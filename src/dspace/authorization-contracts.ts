@@ -5,6 +5,7 @@ import {
   closed,
   json,
   links,
+  listOf,
   pageOf,
   paging,
   parameter,
@@ -37,7 +38,7 @@ export const contracts = {
       ...paging,
     },
     answers: { 200: found },
-    problems: ['bad-parameter', 'authentication-required', 'access-denied'],
+    problems: ['authentication-required', 'access-denied'],
   },
   searchAuthorizationsOfMany: {
     summary: 'Rights of a user to several objects',
@@ -50,7 +51,7 @@ export const contracts = {
       ...paging,
     },
     answers: { 200: found },
-    problems: ['bad-parameter', 'authentication-required', 'access-denied'],
+    problems: ['authentication-required', 'access-denied'],
   },
   showAuthorization: {
     summary: 'One of the authorizations that were found',
@@ -59,9 +60,7 @@ export const contracts = {
   },
   listFeatures: {
     summary: 'List features, which are what rights are about',
-    query: paging,
-    answers: { 200: answer('A page.', json(pageOf('features', Feature, 'FeaturePage'))) },
-    problems: ['bad-parameter'],
+    ...listOf(pageOf('features', Feature, 'FeaturePage')),
   },
   showFeature: {
     summary: 'A feature',

@@ -5,6 +5,7 @@ import {
   closed,
   json,
   links,
+  listOf,
   nothing,
   orNull,
   pageOf,
@@ -31,9 +32,7 @@ export const contracts = {
   listNothing: (path: string, key: string): Contract => ({
     operationId: nameOf('listNo', path),
     summary: `An empty list: ${key}`,
-    query: paging,
-    answers: { 200: answer('An empty page.', json(pageOf(key, Type.Never()))) },
-    problems: ['bad-parameter'],
+    ...listOf(pageOf(key, Type.Never()), {}, 'An empty page.'),
   }),
   refuseAbsent: (method: string, path: string, what: string): Contract => ({
     operationId: nameOf(`refuse${method.charAt(0)}${method.slice(1).toLowerCase()}`, path),
@@ -136,7 +135,6 @@ export const contracts = {
         ),
       ),
     },
-    problems: ['bad-parameter'],
   },
   showNotifyRequests: {
     summary: 'Notifications about an item: none',

@@ -6,11 +6,11 @@ import {
   closed,
   json,
   links,
+  listOf,
   named,
   nothing,
   orNull,
   pageOf,
-  paging,
   parameter,
   Type,
   text,
@@ -18,8 +18,7 @@ import {
 } from '../http/schema.ts'
 
 export const tag = 'Metadata registry'
-const page = 'A page.'
-const refused = ['change-refused', 'short-lived-token-refused'] as const satisfies readonly ProblemCode[]
+const refused = ['change-refused'] as const satisfies readonly ProblemCode[]
 const id = Type.Integer({ minimum: 1 })
 
 const MetadataSchema = named('MetadataSchema', {
@@ -58,9 +57,7 @@ const WantedMetadataField = Type.Object(
 export const contracts = {
   listMetadataSchemas: {
     summary: 'Schemas of metadata',
-    query: paging,
-    answers: { 200: answer(page, json(pageOf('metadataschemas', MetadataSchema, 'MetadataSchemaPage'))) },
-    problems: ['bad-parameter'],
+    ...listOf(pageOf('metadataschemas', MetadataSchema, 'MetadataSchemaPage')),
   },
   showMetadataSchema: {
     summary: 'A schema of metadata',
@@ -82,13 +79,11 @@ export const contracts = {
   deleteMetadataSchema: {
     summary: 'Delete a schema with its fields; items keep their values',
     answers: { 204: nothing('It is deleted.') },
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
   listMetadataFields: {
     summary: 'Fields of metadata that an editor offers',
-    query: paging,
-    answers: { 200: answer(page, json(MetadataFieldPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(MetadataFieldPage),
   },
   showMetadataField: {
     summary: 'A field of metadata',
@@ -116,25 +111,20 @@ export const contracts = {
   deleteMetadataField: {
     summary: 'Delete a field of metadata; items keep their values',
     answers: { 204: nothing('It is deleted.') },
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
   listMetadataFieldsOfSchema: {
     summary: 'Fields of a schema',
-    query: { schema: parameter(text, 'The prefix of the schema.'), ...paging },
-    answers: { 200: answer(page, json(MetadataFieldPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(MetadataFieldPage, { schema: parameter(text, 'The prefix of the schema.') }),
   },
   searchMetadataFields: {
     summary: 'Fields by name',
-    query: {
+    ...listOf(MetadataFieldPage, {
       schema: parameter(text, 'The prefix of the schema.'),
       element: parameter(text),
       qualifier: parameter(text),
       query: parameter(text, 'How the name begins, or its element, or its qualifier.'),
       exactName: parameter(text, 'The whole name.'),
-      ...paging,
-    },
-    answers: { 200: answer(page, json(MetadataFieldPage)) },
-    problems: ['bad-parameter'],
+    }),
   },
 } as const satisfies Contracts

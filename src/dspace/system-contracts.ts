@@ -10,12 +10,12 @@ import {
   json,
   Link,
   links,
+  listOf,
   named,
   nothing,
   oneOf,
   orNull,
   pageOf,
-  paging,
   parameter,
   TemplatedLink,
   Type,
@@ -26,7 +26,6 @@ import {
 } from '../http/schema.ts'
 
 export const tag = 'Alerts, audit and health'
-const page = 'A page.'
 
 const Alert = named('Alert', {
   alertId: Type.Integer(),
@@ -124,15 +123,11 @@ export const contracts = {
   },
   listAlerts: {
     summary: 'The alert, active or not',
-    query: paging,
-    answers: { 200: answer(page, json(AlertPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(AlertPage),
   },
   listActiveAlerts: {
     summary: 'The alert while it is active',
-    query: paging,
-    answers: { 200: answer(page, json(AlertPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(AlertPage),
   },
   showAlert: {
     summary: 'An alert',
@@ -143,25 +138,21 @@ export const contracts = {
     summary: 'Add the alert',
     body: json(WantedAlert),
     answers: { 201: answer('The alert.', json(Alert), { Location: uri }) },
-    problems: ['change-refused', 'short-lived-token-refused'],
+    problems: ['change-refused'],
   },
   changeAlert: {
     summary: 'Change the alert',
     body: json(WantedAlert),
     answers: { 200: answer('The alert.', json(Alert)) },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
   listAuditEvents: {
     summary: 'The audit trail, newest first',
-    query: { sort, ...paging },
-    answers: { 200: answer(page, json(AuditEventPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(AuditEventPage, { sort }),
   },
   searchAuditEvents: {
     summary: 'The audit trail of one object',
-    query: { object: parameter(text), sort, ...paging },
-    answers: { 200: answer(page, json(AuditEventPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(AuditEventPage, { object: parameter(text), sort }),
   },
   showAuditEvent: {
     summary: 'An event of the audit trail',

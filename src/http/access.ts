@@ -129,6 +129,9 @@ export const takenBody = (access: Access): TakenBody | undefined =>
 export const needsLogin = ({ who }: Access): boolean =>
   typeof who === 'object' ? who.login : who !== 'anybody'
 
+/** True if the guard refuses a short-lived token. */
+export const takesNoShortLived = ({ tokens }: Access): boolean => tokens !== 'ignored' && !tokens.shortLived
+
 /** True if the route needs a CSRF pair. */
 export const needsCsrf = (access: Access): boolean => access.does !== 'read' && access.csrf === 'required'
 

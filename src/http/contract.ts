@@ -30,7 +30,7 @@ export interface Contract {
   readonly body?: Readonly<Record<string, TSchema>>
   /** Successful answers, by status. */
   readonly answers: Readonly<Record<number, Answer>>
-  /** Problems besides those that every such route may answer with. */
+  /** Problems besides those that follow from the route's access, its parameters of pages, and what every route does. */
   readonly problems?: readonly ProblemCode[]
 }
 

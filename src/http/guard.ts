@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import type { Grant, ScopeMethod } from '../model/access-tokens.ts'
 import { type Caller, grantOf } from '../model/caller.ts'
-import { type Access, methodNeeded, needsLogin } from './access.ts'
+import { type Access, methodNeeded, needsLogin, takesNoShortLived } from './access.ts'
 import { type Query, tokenParameter } from './parameters.ts'
 import { Problem } from './problems.ts'
 import { ownLogin, requireAdministrator, requireCaller } from './require-caller.ts'
@@ -53,7 +53,7 @@ export const hasOwnHooks = ({ onRequest, preParsing, preHandler }: RouteOptions)
 
 /** @param isOptions the framework would read the body of OPTIONS, which has no meaning */
 function guardOf(access: Access, isOptions: boolean): Guard | undefined {
-  const refusesShortLived = access.tokens !== 'ignored' && !access.tokens.shortLived
+  const refusesShortLived = takesNoShortLived(access)
   const ignoresBody = access.does === 'read' ? isOptions : access.body === 'ignored'
   const isForSome = needsLogin(access)
   if (!refusesShortLived && !ignoresBody && !isForSome) return undefined

@@ -130,7 +130,7 @@ export const parameter = (
   { required = false }: { readonly required?: boolean } = {},
 ): Parameter => ({ schema, ...(description === undefined ? {} : { description }), required })
 
-/** The parameters of every list in HAL. */
+/** The parameters of every list in HAL. A contract that has them may answer with `bad-parameter`. */
 export const paging = {
   page: parameter(Type.Integer({ minimum: 0, default: 0 }), 'The page, from 0.'),
   size: parameter(
@@ -138,6 +138,13 @@ export const paging = {
     'Elements on a page. More than the maximum is the maximum.',
   ),
 } as const
+
+/** Members of the contract of a list in HAL: its parameters, and a page of it. */
+export const listOf = (
+  page: TSchema,
+  query: Readonly<Record<string, Parameter>> = {},
+  description = 'A page.',
+) => ({ query: { ...query, ...paging }, answers: { 200: answer(description, json(page)) } })
 
 /** Records that a constraint, once declared, would not allow. */
 export const Misfit = closed({

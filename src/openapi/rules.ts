@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { needsCsrf, needsLogin } from '../http/access.ts'
+import { needsCsrf, needsLogin, takesNoShortLived } from '../http/access.ts'
 import { isMetrics } from '../http/addresses.ts'
 import type { Contract, DescribedRoute } from '../http/contract.ts'
 import { type ProblemCode, problems } from '../http/problems.ts'
@@ -40,10 +40,12 @@ const ofCsrf: readonly ProblemCode[] = [
 /** The codes of all problems that a route may answer with, in the order of the rules. */
 export function problemsOf(
   route: DescribedRoute,
-  { needs, problems: own = [] }: Contract,
+  { needs, problems: own = [], query = {} }: Contract,
 ): ReadonlySet<ProblemCode> {
   return new Set<ProblemCode>([
     ...own,
+    ...(takesNoShortLived(route.access) ? (['short-lived-token-refused'] as const) : []),
+    ...('page' in query ? (['bad-parameter'] as const) : []),
     ...(needs === undefined ? [] : (['not-found'] as const)),
     ...(needsLogin(route.access) ? (['authentication-required'] as const) : []),
     ...(needsLogin(route.access) || own.includes('access-denied')

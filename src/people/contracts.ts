@@ -7,11 +7,11 @@ import {
   closed,
   json,
   links,
+  listOf,
   named,
   nothing,
   oneOf,
   orNull,
-  paging,
   parameter,
   patch,
   Type,
@@ -25,9 +25,6 @@ const maybe = Type.Optional(text)
 const token = parameter(text, 'The token of a mail.')
 export const tag = 'Epersons and groups'
 const mail = 'mail (CARREL_SMTP_URL)'
-const people = json(EpersonPage)
-const groups = json(GroupPage)
-const page = 'A page.'
 const query = parameter(text, 'A part of a name or an email address, or a UUID.')
 const group = parameter(uuid, undefined, { required: true })
 const addresses = {
@@ -63,15 +60,11 @@ const Registration = named('Registration', {
 export const contracts = {
   listEpersons: {
     summary: 'All epersons',
-    query: paging,
-    answers: { 200: answer(page, people) },
-    problems: ['bad-parameter'],
+    ...listOf(EpersonPage),
   },
   searchEpersons: {
     summary: 'Epersons by name, email address or UUID',
-    query: { query, ...paging },
-    answers: { 200: answer(page, people) },
-    problems: ['bad-parameter'],
+    ...listOf(EpersonPage, { query }),
   },
   findEpersonByEmail: {
     summary: 'The eperson with an email address',
@@ -81,15 +74,11 @@ export const contracts = {
   },
   searchMembers: {
     summary: 'Epersons that are directly in a group',
-    query: { group, query, ...paging },
-    answers: { 200: answer(page, people) },
-    problems: ['bad-parameter'],
+    ...listOf(EpersonPage, { group, query }),
   },
   searchOthers: {
     summary: 'Epersons that are not directly in a group',
-    query: { group, query, ...paging },
-    answers: { 200: answer(page, people) },
-    problems: ['bad-parameter'],
+    ...listOf(EpersonPage, { group, query }),
   },
   showEperson: {
     summary: 'An eperson',
@@ -100,9 +89,8 @@ export const contracts = {
   listGroupsOfEperson: {
     summary: 'The groups of an eperson',
     description: 'Of the caller, or of anyone for an administrator.',
-    query: paging,
-    answers: { 200: answer(page, groups) },
-    problems: ['bad-parameter', 'access-denied', 'not-found'],
+    ...listOf(GroupPage),
+    problems: ['access-denied', 'not-found'],
   },
   addEperson: {
     summary: 'Add an eperson',
@@ -125,25 +113,19 @@ export const contracts = {
   deleteEperson: {
     summary: 'Delete an eperson',
     answers: { 204: nothing('They are deleted.') },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
   listGroups: {
     summary: 'All groups',
-    query: paging,
-    answers: { 200: answer(page, groups) },
-    problems: ['bad-parameter'],
+    ...listOf(GroupPage),
   },
   searchGroups: {
     summary: 'Groups by name or UUID',
-    query: { query, ...paging },
-    answers: { 200: answer(page, groups) },
-    problems: ['bad-parameter'],
+    ...listOf(GroupPage, { query }),
   },
   searchOtherGroups: {
     summary: 'Groups that could be put into a group',
-    query: { group, query, ...paging },
-    answers: { 200: answer(page, groups) },
-    problems: ['bad-parameter'],
+    ...listOf(GroupPage, { group, query }),
   },
   showGroup: {
     summary: 'A group that the caller is in, or any for an administrator',
@@ -152,15 +134,13 @@ export const contracts = {
   },
   listMembers: {
     summary: 'The epersons directly in a group',
-    query: paging,
-    answers: { 200: answer(page, people) },
-    problems: ['bad-parameter', 'not-found'],
+    ...listOf(EpersonPage),
+    problems: ['not-found'],
   },
   listSubgroups: {
     summary: 'The groups directly in a group',
-    query: paging,
-    answers: { 200: answer(page, groups) },
-    problems: ['bad-parameter', 'access-denied', 'not-found'],
+    ...listOf(GroupPage),
+    problems: ['access-denied', 'not-found'],
   },
   showObjectOfGroup: {
     summary: 'The collection that a group belongs to: none',
@@ -171,42 +151,42 @@ export const contracts = {
     summary: 'Add a group',
     body: json(NewGroup),
     answers: { 201: answer('The group.', json(Group), { Location: uri }) },
-    problems: ['change-refused', 'short-lived-token-refused'],
+    problems: ['change-refused'],
   },
   changeGroup: {
     summary: 'Rename or describe a group',
     body: patch,
     answers: { 200: answer('The group.', json(Group)) },
-    problems: ['not-found', 'change-refused', 'patch-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused', 'patch-refused'],
   },
   deleteGroup: {
     summary: 'Delete a group',
     answers: { 204: nothing('It is deleted.') },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
   addMembers: {
     summary: 'Add epersons to a group',
     body: addresses,
     answers: { 204: nothing('They are members.') },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
   removeMember: {
     summary: 'Remove an eperson from a group',
     path: { member: uuid },
     answers: { 204: nothing('They are no member.') },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
   addSubgroups: {
     summary: 'Add groups to a group',
     body: addresses,
     answers: { 204: nothing('They are in it.') },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
   removeSubgroup: {
     summary: 'Remove a group from a group',
     path: { member: uuid },
     answers: { 204: nothing('It is not in it.') },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
   showRegistrations: {
     summary: 'Links of registration',
@@ -227,7 +207,7 @@ export const contracts = {
     },
     body: json(Type.Object({ email: Type.String({ format: 'email', maxLength: 254 }) })),
     answers: { 201: nothing('A mail is sent, if there is anything to send.', pair) },
-    problems: ['bad-parameter', 'registration-refused', 'short-lived-token-refused', 'too-many-attempts'],
+    problems: ['bad-parameter', 'registration-refused', 'too-many-attempts'],
   },
   findRegistration: {
     summary: 'Purpose of the token of a mail',
@@ -253,7 +233,6 @@ export const contracts = {
       'authentication-required',
       'access-denied',
       'wrong-password',
-      'short-lived-token-refused',
       'not-found',
       'patch-refused',
       'change-refused',
@@ -266,22 +245,21 @@ export const contracts = {
   endSessionsOf: {
     summary: 'End all sessions of an eperson',
     answers: ended('They have ended.'),
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
   listAccessTokensOf: {
     summary: 'An eperson’s access tokens',
-    query: paging,
-    answers: { 200: answer('A page.', json(AccessTokenPage)) },
-    problems: ['bad-parameter', 'not-found', 'short-lived-token-refused'],
+    ...listOf(AccessTokenPage),
+    problems: ['not-found'],
   },
   revokeAccessTokensOf: {
     summary: 'Revoke all access tokens of an eperson',
     answers: ended('They open nothing any more.'),
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
   revokeAccessTokenOf: {
     summary: 'Revoke an access token of an eperson',
     answers: ended('It opens nothing any more.'),
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
 } as const satisfies Contracts
