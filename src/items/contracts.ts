@@ -1,5 +1,4 @@
 import type { Contracts } from '../http/contract.ts'
-import type { ProblemCode } from '../http/problems.ts'
 import {
   AccessStatus,
   Bitstream,
@@ -14,22 +13,18 @@ import {
   ItemPage,
   Site,
 } from '../http/resources/schemas.ts'
-import { answer, json, nothing, orNull, pageOf, paging, parameter, Type, text, uuid } from '../http/schema.ts'
+import { answer, json, listOf, nothing, orNull, pageOf, parameter, Type, text, uuid } from '../http/schema.ts'
 
 export const tag = 'Items and files'
-const page = 'A page.'
 /** Problems of an object that the caller may not read, or that doesn't exist. */
 const closedTo = ['authentication-required', 'access-denied', 'not-found'] as const
-const paged = [...closedTo, 'bad-parameter'] as const satisfies readonly ProblemCode[]
 const none = nothing('There is none, or the caller may not read it.')
 const file = answer('The description of a file.', json(Bitstream))
 
 export const contracts = {
   listItems: {
     summary: 'The items that the caller may read',
-    query: paging,
-    answers: { 200: answer('A page of at most 100.', json(ItemPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(ItemPage, {}, 'A page of at most 100.'),
   },
   showItem: {
     summary: 'An item',
@@ -38,9 +33,8 @@ export const contracts = {
   },
   listBundles: {
     summary: 'The bundles of an item',
-    query: paging,
-    answers: { 200: answer(page, json(BundlePage)) },
-    problems: paged,
+    ...listOf(BundlePage),
+    problems: closedTo,
   },
   showThumbnailOfItem: {
     summary: 'The thumbnail of the first file of an item',
@@ -60,9 +54,8 @@ export const contracts = {
   listNone: (name: string) => ({
     operationId: `listNo${capital(name)}`,
     summary: `The ${name} of an item: none`,
-    query: paging,
-    answers: { 200: answer('An empty page.', json(pageOf(name, Type.Never()))) },
-    problems: paged,
+    ...listOf(pageOf(name, Type.Never()), {}, 'An empty page.'),
+    problems: closedTo,
   }),
   showNone: (name: string) => ({
     operationId: `showNo${capital(name)}`,
@@ -72,9 +65,7 @@ export const contracts = {
   }),
   listBitstreams: {
     summary: 'The files that the caller may read',
-    query: paging,
-    answers: { 200: answer('A page of at most 100.', json(BitstreamPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(BitstreamPage, {}, 'A page of at most 100.'),
   },
   showBitstream: {
     summary: 'The description of a file',
@@ -108,9 +99,8 @@ export const contracts = {
   },
   listBitstreamsOfBundle: {
     summary: 'The files of a bundle that the caller may read',
-    query: paging,
-    answers: { 200: answer(page, json(BitstreamPage)) },
-    problems: paged,
+    ...listOf(BitstreamPage),
+    problems: closedTo,
   },
   showItemOfBundle: {
     summary: 'The item that a bundle belongs to',
@@ -124,11 +114,7 @@ export const contracts = {
   },
   listFormats: {
     summary: 'The formats with a name',
-    query: paging,
-    answers: {
-      200: answer(page, json(pageOf('bitstreamformats', BitstreamFormat, 'BitstreamFormatPage'))),
-    },
-    problems: ['bad-parameter'],
+    ...listOf(pageOf('bitstreamformats', BitstreamFormat, 'BitstreamFormatPage')),
   },
   showFormat: {
     summary: 'A format',
@@ -140,20 +126,18 @@ export const contracts = {
     summary: 'The item with an identifier',
     query: { id: parameter(text, 'With or without hdl: before it.', { required: true }) },
     answers: { 200: answer('The item.', json(Item)) },
-    problems: paged,
+    problems: [...closedTo, 'bad-parameter'],
   },
   findByUuid: {
     summary: 'The item or the file with a UUID, and for administrators the eperson or the group',
     query: { uuid: parameter(uuid, undefined, { required: true }) },
     answers: { 200: answer('What it is.', json(Type.Union([Item, Bitstream, Eperson, Group]))) },
-    problems: paged,
+    problems: [...closedTo, 'bad-parameter'],
   },
   listSites: {
     summary: 'The service itself, in a list',
     tag: 'Authorizations',
-    query: paging,
-    answers: { 200: answer(page, json(pageOf('sites', Site, 'SitePage'))) },
-    problems: ['bad-parameter'],
+    ...listOf(pageOf('sites', Site, 'SitePage')),
   },
   showSite: {
     summary: 'The service itself',

@@ -6,11 +6,11 @@ import {
   count,
   flag,
   json,
+  listOf,
   named,
   nothing,
   orNull,
   pageOf,
-  paging,
   parameter,
   Type,
   text,
@@ -53,7 +53,7 @@ export const contracts = {
       }),
     ),
     answers: { 200: answer('What it would do.', json(Explained)) },
-    problems: ['bad-parameter', 'not-found', 'explanation-refused', 'short-lived-token-refused'],
+    problems: ['bad-parameter', 'not-found', 'explanation-refused'],
   },
   showFigures: {
     summary: 'The figures of the metrics as JSON',
@@ -92,25 +92,22 @@ export const contracts = {
   },
   listAllAccessTokens: {
     summary: 'Everybody’s access tokens',
-    query: paging,
-    answers: { 200: answer('A page.', json(pageOf('tokens', AccessTokenOf, 'AccessTokensOfAllPage'))) },
-    problems: ['bad-parameter'],
+    ...listOf(pageOf('tokens', AccessTokenOf, 'AccessTokensOfAllPage')),
   },
   endAllSessions: {
     summary: 'End the sessions of everybody',
     answers: { 204: nothing('They have ended, the caller’s too.') },
-    problems: ['short-lived-token-refused'],
   },
   rotateSecret: {
     summary: 'Sign with a new secret',
     answers: { 200: answer('How many secrets are accepted now.', json(closed({ accepted: count }))) },
-    problems: ['secret-set', 'short-lived-token-refused'],
+    problems: ['secret-set'],
   },
   listIdentities: {
     summary: 'Epersons linked to identities at providers',
-    query: { eperson: parameter(uuid, 'Those of this eperson alone.'), ...paging },
-    answers: { 200: answer('A page.', json(pageOf('identities', Identity, 'LinkedIdentityPage'))) },
-    problems: ['bad-parameter'],
+    ...listOf(pageOf('identities', Identity, 'LinkedIdentityPage'), {
+      eperson: parameter(uuid, 'Those of this eperson alone.'),
+    }),
   },
   listProviders: {
     summary: 'The providers of single sign-on',
@@ -125,11 +122,11 @@ export const contracts = {
       200: answer('They were linked already.', json(Identity)),
       201: answer('They are linked.', json(Identity)),
     },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
   unlinkIdentity: {
     summary: 'Unlink an eperson from their identity at a provider',
     answers: { 204: nothing('Their tokens have ended, too.') },
-    problems: ['not-found', 'short-lived-token-refused'],
+    problems: ['not-found'],
   },
 } as const satisfies Contracts

@@ -2,10 +2,10 @@ import type { Contracts } from '../../http/contract.ts'
 import {
   answer,
   json,
+  listOf,
   nothing,
   oneOf,
   pageOf,
-  paging,
   parameter,
   Type,
   text,
@@ -24,27 +24,24 @@ const begun = answer('It is begun.', json(Process), { Location: uri })
 export const contracts = {
   listProcesses: {
     summary: 'All processes',
-    query: { sort, ...paging },
-    answers: { 200: answer(page, json(ProcessPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(ProcessPage, { sort }, page),
   },
   searchProcesses: {
     summary: 'Processes by status, script and eperson',
-    query: {
-      processStatus: parameter(oneOf('SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED')),
-      scriptName: parameter(text),
-      userId: parameter(uuid),
-      sort,
-      ...paging,
-    },
-    answers: { 200: answer(page, json(ProcessPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(
+      ProcessPage,
+      {
+        processStatus: parameter(oneOf('SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED')),
+        scriptName: parameter(text),
+        userId: parameter(uuid),
+        sort,
+      },
+      page,
+    ),
   },
   listOwnProcesses: {
     summary: 'The caller’s own processes',
-    query: { sort, ...paging },
-    answers: { 200: answer(page, json(ProcessPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(ProcessPage, { sort }, page),
   },
   showProcess: {
     summary: 'One process',
@@ -58,9 +55,8 @@ export const contracts = {
   },
   listFilesOfProcess: {
     summary: 'Files of a process: none',
-    query: paging,
-    answers: { 200: answer('An empty page.', json(pageOf('bitstreams', Type.Never()))) },
-    problems: [...own, 'bad-parameter'],
+    ...listOf(pageOf('bitstreams', Type.Never()), {}, 'An empty page.'),
+    problems: own,
   },
   listFileTypesOfProcess: {
     summary: 'Kinds of files of a process: none',
@@ -91,30 +87,21 @@ export const contracts = {
   cancelProcess: {
     summary: 'Cancel a process',
     answers: { 202: answer('Its work stops where it can.', json(Process)) },
-    problems: [...own, 'process-state', 'short-lived-token-refused'],
+    problems: [...own, 'process-state'],
   },
   resumeProcess: {
     summary: 'Begin a process again that did not come to its end',
     answers: { 202: begun },
-    problems: [
-      ...own,
-      'process-state',
-      'bad-parameter',
-      'upload-offset',
-      'entity-conflict',
-      'short-lived-token-refused',
-    ],
+    problems: [...own, 'process-state', 'bad-parameter', 'upload-offset', 'entity-conflict'],
   },
   deleteProcess: {
     summary: 'Remove a process that has ended',
     answers: { 204: nothing('It is removed.') },
-    problems: [...own, 'process-state', 'short-lived-token-refused'],
+    problems: [...own, 'process-state'],
   },
   listScripts: {
     summary: 'Scripts that can be started by name',
-    query: paging,
-    answers: { 200: answer('A page.', json(ScriptPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(ScriptPage),
   },
   showScript: {
     summary: 'One of them',
@@ -134,6 +121,6 @@ export const contracts = {
       ]),
     ),
     answers: { 202: begun },
-    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+    problems: ['not-found', 'change-refused'],
   },
 } as const satisfies Contracts

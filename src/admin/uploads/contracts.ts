@@ -38,12 +38,7 @@ const moved = { ...version, 'Upload-Offset': count, 'Upload-Expires': Type.Optio
 const piece = {
   'application/offset+octet-stream': Type.String({ contentMediaType: 'application/octet-stream' }),
 }
-const refused = [
-  'access-denied',
-  'short-lived-token-refused',
-  'tus-version',
-  'not-found',
-] as const satisfies readonly ProblemCode[]
+const refused = ['access-denied', 'tus-version', 'not-found'] as const satisfies readonly ProblemCode[]
 
 export const contracts = {
   describeUploads: {
@@ -61,7 +56,6 @@ export const contracts = {
     summary: 'The caller’s uploads',
     query: paging,
     answers: { 200: answer('A page.', json(pageOf('uploads', Upload, 'UploadPage')), version) },
-    problems: ['bad-parameter'],
   },
   beginUpload: {
     summary: 'Begin an upload',
@@ -92,7 +86,7 @@ export const contracts = {
         'Upload-Metadata': Type.Optional(text),
       }),
     },
-    problems: [...refused, 'upload-in-use'],
+    problems: [...refused, 'short-lived-token-refused', 'upload-in-use'],
   },
   sendPiece: {
     summary: 'Send a piece of an upload',
@@ -131,13 +125,6 @@ export const contracts = {
       ]),
     ),
     answers: { 202: answer('A process does it.', json(Process), { Location: uri }) },
-    problems: [
-      'bad-parameter',
-      'not-found',
-      'upload-offset',
-      'upload-in-use',
-      'no-room',
-      'short-lived-token-refused',
-    ],
+    problems: ['bad-parameter', 'not-found', 'upload-offset', 'upload-in-use', 'no-room'],
   },
 } as const satisfies Contracts

@@ -8,13 +8,13 @@ import {
   Json,
   json,
   Link,
+  listOf,
   Misfit,
   named,
   nothing,
   oneOf,
   orNull,
   pageOf,
-  paging,
   parameter,
   Type,
   text,
@@ -323,7 +323,6 @@ const changing = {
 }
 const refused = [
   'bad-parameter',
-  'short-lived-token-refused',
   'not-found',
   'unknown-entity',
   'entity-conflict',
@@ -345,15 +344,15 @@ const records = {
 export const contracts = {
   listTables: {
     summary: 'Tables and views of PostgreSQL that can be shown as entities',
-    query: { query: parameter(text, 'Part of their names with the schema.'), ...paging },
-    answers: { 200: answer('A page; empty on the embedded store.', json(ExposableTables)) },
-    problems: ['bad-parameter'],
+    ...listOf(
+      ExposableTables,
+      { query: parameter(text, 'Part of their names with the schema.') },
+      'A page; empty on the embedded store.',
+    ),
   },
   listEntities: {
     summary: 'All entities',
-    query: paging,
-    answers: { 200: answer('A page.', json(EntityPage)) },
-    problems: ['bad-parameter'],
+    ...listOf(EntityPage),
   },
   showEntity: {
     summary: 'One entity',
@@ -409,9 +408,8 @@ export const contracts = {
   },
   listVersions: {
     summary: 'Versions of an entity that imports have replaced',
-    query: paging,
-    answers: { 200: answer('A page, the newest first.', json(Versions)) },
-    problems: ['bad-parameter', 'unknown-entity', 'not-found', 'entity-conflict'],
+    ...listOf(Versions, {}, 'A page, the newest first.'),
+    problems: ['unknown-entity', 'not-found', 'entity-conflict'],
   },
   restoreVersion: {
     summary: 'Restore a version of an entity',
@@ -421,7 +419,7 @@ export const contracts = {
     headers: { 'If-Match': changing['If-Match'] },
     answers: { 204: nothing('It is restored.') },
     problems: [
-      ...['bad-parameter', 'short-lived-token-refused', 'not-found', 'unknown-entity'],
+      ...['bad-parameter', 'not-found', 'unknown-entity'],
       ...['entity-conflict', 'precondition-failed'],
     ] as readonly ProblemCode[],
   },

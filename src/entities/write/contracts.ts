@@ -21,7 +21,6 @@ const refused = [
   'bad-parameter',
   'access-denied',
   'not-writable',
-  'short-lived-token-refused',
   'unknown-entity',
   'not-found',
   'precondition-failed',

@@ -6,7 +6,6 @@ import { answer, json, nothing, orNull, parameter, patch, Type, text, uri } from
 export const tag = 'Items and files'
 const refused = [
   'access-denied',
-  'short-lived-token-refused',
   'not-found',
   'change-refused',
   'precondition-failed',
@@ -62,13 +61,7 @@ export const contracts = {
     headers: match,
     body: patch,
     answers: { 200: answer('The site.', json(Site), { ETag: text }) },
-    problems: [
-      'access-denied',
-      'short-lived-token-refused',
-      'not-found',
-      'patch-refused',
-      'precondition-failed',
-    ],
+    problems: ['access-denied', 'not-found', 'patch-refused', 'precondition-failed'],
   },
   addBundle: {
     summary: 'Add an empty bundle to an item',

@@ -8,12 +8,12 @@ import {
   Embedded,
   json,
   links,
+  listOf,
   named,
   nothing,
   oneOf,
   orNull,
   pageOf,
-  paging,
   parameter,
   patch,
   Type,
@@ -54,10 +54,8 @@ const WantedPolicy = Type.Object(
 )
 const id = parameter(uuid, undefined, { required: true })
 
-const page = { 200: answer('A page.', json(PolicyPage)) }
 const refused = [
   'bad-parameter',
-  'short-lived-token-refused',
   'not-found',
   'change-refused',
   'precondition-failed',
@@ -66,21 +64,18 @@ const refused = [
 export const contracts = {
   listPoliciesOfObject: {
     summary: 'The policies of an item or a file',
-    query: { uuid: id, action: parameter(oneOf('READ', 'WRITE')), ...paging },
-    answers: page,
-    problems: ['bad-parameter', 'not-found'],
+    ...listOf(PolicyPage, { uuid: id, action: parameter(oneOf('READ', 'WRITE')) }),
+    problems: ['not-found'],
   },
   listPoliciesOfGroup: {
     summary: 'The policies that are for a group: of one object, or of all',
-    query: { uuid: id, resource: parameter(uuid, 'All, if it is left out.'), ...paging },
-    answers: page,
-    problems: ['bad-parameter', 'not-found', 'change-refused'],
+    ...listOf(PolicyPage, { uuid: id, resource: parameter(uuid, 'All, if it is left out.') }),
+    problems: ['not-found', 'change-refused'],
   },
   listPoliciesOfEperson: {
     summary: 'The policies that are for an eperson: of one object, or of all',
-    query: { uuid: id, resource: parameter(uuid, 'All, if it is left out.'), ...paging },
-    answers: page,
-    problems: ['bad-parameter', 'not-found', 'change-refused'],
+    ...listOf(PolicyPage, { uuid: id, resource: parameter(uuid, 'All, if it is left out.') }),
+    problems: ['not-found', 'change-refused'],
   },
   addPolicy: {
     summary: 'Add a policy',
