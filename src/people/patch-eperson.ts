@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { passwordFault } from '../authn/password-rules.ts'
-import type { Passwords } from '../authn/passwords.ts'
-import { guessOf, provePassword } from '../authn/prove-password.ts'
+import { guessOf, type Passwords, provePassword } from '../authn/passwords.ts'
 import { ownSession } from '../authn/session-routes.ts'
 import type { Throttle } from '../authn/throttle.ts'
 import { changes, openRightTo, patchOf } from '../http/access.ts'
