@@ -13,12 +13,20 @@ import type { Credentials, People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import type { Proof } from './factor-proofs.ts'
-import { keyIn, type Pending, type RightPassword, underWay } from './logins-under-way.ts'
+import {
+  type DirectoryLogins,
+  keyIn,
+  type Pending,
+  type Ready,
+  type RightPassword,
+  type Trade,
+  ticketRefused,
+  underWay,
+} from './logins-under-way.ts'
 import type { NewSessions } from './new-sessions.ts'
 import { guessOf, type Passwords, provePassword } from './passwords.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { newSession } from './session-age.ts'
-import type { SpecialGroups } from './special-groups.ts'
 import type { Guess, Throttle } from './throttle.ts'
 import type { Tickets } from './tickets.ts'
 import type { Proven, Tokens } from './tokens.ts'
@@ -33,7 +41,6 @@ interface Parts {
   readonly config: Pick<Config, 'baseUrl' | 'tokenLifetime' | 'trustedProxies'>
   readonly csrf: Csrf
   readonly passwords: Passwords
-  readonly specialGroups: SpecialGroups
   readonly throttle: Throttle
   readonly tickets: Pick<Tickets, 'take'>
   readonly tokens: Tokens
@@ -46,36 +53,14 @@ interface Parts {
   readonly trade: Trade | undefined
 }
 
-/** An LDAP directory that verifies passwords (docs/decisions/0033). */
-export interface DirectoryLogins {
-  /**
-   * Verifies a password in a turn at the throttle, and begins a session or records the failure.
-   * @returns undefined if the password is wrong, or belongs to no account
-   * @throws Problem
-   */
-  logIn(
-    guess: Omit<Guess, 'method'>,
-    password: Uint8Array,
-    request: FastifyRequest,
-  ): Promise<Proven | undefined>
-}
-
-/** Finished logins at an identity provider, which a cookie exchanges for a token (X2). */
-export interface Trade {
-  /** Returns the login that the cookie stands for. The cookie stays valid. */
-  waiting(request: FastifyRequest): Promise<Proven | undefined>
-  /** Uses the cookie and clears it. @returns undefined if there is no cookie, or it is no longer valid */
-  pickUp(request: FastifyRequest, reply: FastifyReply): Promise<Proven | undefined>
-  /** Discards the login when the caller logs out. */
-  drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
-}
-
 /**
- * `POST /api/authn/login` (L1–L11): a password, a valid token, a finished single sign-on or a login link gives
- * a new token.
+ * `POST /api/authn/login` (L1–L18): a password, a valid token, a finished single sign-on, a passkey or a login link
+ * gives a new token. All logins go one way: the proof, the factor, the session if the eperson may log in, the token
+ * (docs/decisions/0090).
  */
 export function loginRoutes(app: FastifyInstance, parts: Parts): void {
-  const { config, csrf, tokens } = parts
+  const { config, csrf, tokens, trade } = parts
+  const { secondFactor } = parts.factorParts
   const byLink = createByLink(parts)
 
   routesOf(app).route({
@@ -100,28 +85,43 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
           'Nobody can log in as another user. Send X-On-Behalf-Of with the requests after the login.',
         )
       const form = readBody(request)
-      const link = form?.get('link')
-      if (link) return handOut(reply, await byLink(link.toString(), request))
-      if (form) return handOut(reply, await byForm(parts, form, request))
-      // A token takes precedence over the cookie: clients send a token on purpose, but browsers send the
-      // cookie by themselves.
-      const tradesCookie = request.caller.kind === 'anonymous'
-      const traded = tradesCookie ? await parts.trade?.pickUp(request, reply) : undefined
-      if (traded) return handOut(reply, await afterSignOn(parts, traded, request))
-      return handOut(reply, await byToken(parts, request))
+      const proven = form
+        ? await byForm(form, request, reply)
+        : ((await bySignOn(request, reply)) ?? (await byToken(parts, request)))
+      csrf.issue(request, reply)
+      return reply
+        .header('authorization', `Bearer ${tokens.mint('login', proven, config.tokenLifetime)}`)
+        .send()
     },
   })
 
-  function handOut(reply: FastifyReply, verified: Proven): FastifyReply {
-    csrf.issue(reply.request, reply)
-    return reply
-      .header('authorization', `Bearer ${tokens.mint('login', verified, config.tokenLifetime)}`)
-      .send()
+  async function byForm(form: Form, request: FastifyRequest, reply: FastifyReply): Promise<Proven> {
+    const link = form.get('link')
+    const { login, refusal } = link
+      ? await byLink(link.toString(), request)
+      : await provedBy(parts, form, request)
+    const begun = login && (await begin(parts, login, request, reply))
+    if (!begun) throw refusal
+    return begun
+  }
+
+  async function bySignOn(request: FastifyRequest, reply: FastifyReply): Promise<Proven | undefined> {
+    // A token takes precedence over the cookie: clients send a token on purpose, but browsers send the
+    // cookie by themselves.
+    if (!trade || request.caller.kind !== 'anonymous') return undefined
+    for await (const vouched of trade.pickUp(request, reply)) {
+      const login = await secondFactor.check(vouched, undefined, undefined, request)
+      const begun = login && (await begin(parts, login, request, reply))
+      if (begun) return begun
+    }
+    return undefined
   }
 }
 
+type Form = ReadonlyMap<string, Buffer>
+
 /** @returns the form, or undefined for a body without parameters (L3) */
-function readBody(request: FastifyRequest): ReadonlyMap<string, Buffer> | undefined {
+function readBody(request: FastifyRequest): Form | undefined {
   const body = request.body as Buffer | undefined
   if (body === undefined || body.length === 0) return undefined
   if (isForm(request)) {
@@ -132,23 +132,38 @@ function readBody(request: FastifyRequest): ReadonlyMap<string, Buffer> | undefi
   throw new Problem('unsupported-media-type', 'Send user and password as application/x-www-form-urlencoded.')
 }
 
+/** What a form has proved. */
+interface Claim {
+  /** Undefined if it has proved nothing, or what it has proved is void. */
+  readonly login: Ready | undefined
+  /** The answer if no session begins. */
+  readonly refusal: Problem
+}
+
 /** A password, the ticket that stands for one, or a passkey that stands alone; each with what proves a factor. */
-async function byForm(
-  parts: Parts,
-  form: ReadonlyMap<string, Buffer>,
-  request: FastifyRequest,
-): Promise<Proven> {
+async function provedBy(parts: Parts, form: Form, request: FastifyRequest): Promise<Claim> {
   const { secondFactor } = parts.factorParts
   const ticket = form.get('ticket')
-  if (ticket) return secondFactor.byTicket(ticket.toString(), proofIn(form), request)
+  if (ticket)
+    return {
+      login: await secondFactor.byTicket(ticket.toString(), proofIn(form), request),
+      refusal: ticketRefused(),
+    }
   const passkey = form.has('user') ? undefined : form.get('webauthn')
-  if (passkey) return secondFactor.byPasskey(objectIn(passkey, 'webauthn'), request)
+  if (passkey)
+    return {
+      login: await secondFactor.byPasskey(objectIn(passkey, 'webauthn'), request),
+      refusal: new Problem(
+        'login-failed',
+        'The passkey is not valid here, or does not stand for a password.',
+      ),
+    }
   // Read before the account is looked up: a malformed proof gets one answer for all names (L5).
   return byPassword(parts, form, proofIn(form), request)
 }
 
 /** Reads what proves a factor. @throws Problem 400 */
-function proofIn(form: ReadonlyMap<string, Buffer>): Proof | undefined {
+function proofIn(form: Form): Proof | undefined {
   const [totp, recovery, webauthn] = [form.get('totp'), form.get('recovery'), form.get('webauthn')]
   if (totp) return { totp: totp.toString() }
   if (webauthn) return { webauthn: objectIn(webauthn, 'webauthn') }
@@ -157,11 +172,11 @@ function proofIn(form: ReadonlyMap<string, Buffer>): Proof | undefined {
 
 async function byPassword(
   parts: Parts,
-  form: ReadonlyMap<string, Buffer>,
+  form: Form,
   proof: Proof | undefined,
   request: FastifyRequest,
-): Promise<Proven> {
-  const { people, directory } = parts
+): Promise<Claim> {
+  const { directory, factorParts, people } = parts
   if (!parts.password && !directory) throw new Problem('login-failed', 'Login by password is disabled.')
   const [name, password] = [form.get('user'), form.get('password')]
   if (!name || !password)
@@ -169,66 +184,56 @@ async function byPassword(
 
   const user = name.toString()
   const known = await people.credentials(user)
-  const eperson = known?.uuid ?? null
-  const guess = guessOf(request, user, eperson)
+  const guess = guessOf(request, user, known?.uuid ?? null)
   // A password goes either to the store's own check or to the directory, never to both, and this is decided
   // before either is asked.
   const isOwn = parts.password && known !== undefined && known.passwordHash !== null
-  const verified =
-    directory && !isOwn
-      ? await byDirectory(parts, directory.logIn(guess, password, request), proof, request)
-      : await byOwnPassword(parts, { guess, password, known, proof }, request)
-  if (!verified)
-    throw new Problem('login-failed', `The ${directory ? 'name' : 'email address'} or the password is wrong.`)
-  return verified
+  const vouching = isOwn ? undefined : directory
+  const right = vouching
+    ? await vouching.verify(guess, password, request)
+    : await verified(parts, guess, password, known, request)
+  const wrong = `The ${directory ? 'name' : 'email address'} or the password is wrong.`
+  const refusal = new Problem('login-failed', right && vouching ? 'A logout ended this login.' : wrong)
+  const hasFactor = vouching ? undefined : known?.hasFactor
+  const login = right && (await factorParts.secondFactor.check(right, hasFactor, proof, request))
+  return { login, refusal }
 }
 
-/** Goes on with the login that a directory has begun. */
-async function byDirectory(
-  { factorParts }: Parts,
-  logIn: Promise<Proven | undefined>,
-  proof: Proof | undefined,
-  request: FastifyRequest,
-): Promise<Proven | undefined> {
-  const vouched = await logIn
-  return vouched && factorParts.secondFactor.afterProvider(vouched, proof, request)
-}
-
-/** Goes on with a finished single sign-on; its second step is a login with the ticket. */
-async function afterSignOn({ factorParts }: Parts, traded: Proven, request: FastifyRequest): Promise<Proven> {
-  const proven = await factorParts.secondFactor.afterProvider(traded, undefined, request)
-  if (!proven) throw new Problem('login-failed', 'A logout ended this login.')
-  return proven
-}
-
-interface Claim {
-  readonly guess: Omit<Guess, 'method'>
-  readonly password: Uint8Array
-  readonly known: Credentials | undefined
-  readonly proof: Proof | undefined
-}
-
-async function byOwnPassword(
+/** Verifies a password that the store knows, and records a failure. */
+async function verified(
   parts: Parts,
-  { guess, password, known, proof }: Claim,
+  guess: Omit<Guess, 'method'>,
+  password: Uint8Array,
+  known: Credentials | undefined,
   request: FastifyRequest,
-): Promise<Proven | undefined> {
-  const { factorParts, newSessions, passwords } = parts
+): Promise<Pending<RightPassword> | undefined> {
+  const { newSessions, passwords } = parts
   // A login always costs one hash, even for disabled accounts and those without a password (L5).
   const hash = known?.enabled ? known.passwordHash : null
-  return provePassword<Proven | undefined>(parts, guess, password, hash, {
+  return provePassword<Pending<RightPassword> | undefined>(parts, guess, password, hash, {
     right: async ({ client }) => {
       if (!known || hash === null) throw new Error('a right password has an account')
       const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
-      const { uuid, passwordStamp } = known
-      const login = { uuid, passwordStamp, renewedHash }
-      return factorParts.secondFactor.afterPassword(login, known, proof, request)
+      const { uuid, passwordStamp, sessionKey } = known
+      return underWay({ uuid, passwordStamp, renewedHash }, sessionKey)
     },
     wrong: async reason => {
       await newSessions.fail({ ...loginEvent(request, guess.eperson, passwordMethod), reason })
       return undefined
     },
   })
+}
+
+/** Begins the session, if the eperson may log in. */
+async function begin(
+  { newSessions, trade }: Parts,
+  login: Ready,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Proven | undefined> {
+  const begun = await newSessions.beginFor(login, request)
+  if (begun && 'session' in login) trade?.remember(login.session, reply)
+  return begun
 }
 
 /** Lifetime of a login link, in seconds. */
@@ -248,19 +253,16 @@ export async function issueLoginLink(
   return `${baseUrl}/console/login#link=${secret}`
 }
 
-function createByLink({ config, newSessions, specialGroups, tickets }: Parts) {
+function createByLink({ config, newSessions, tickets }: Parts) {
   const isFromThisMachine = createSameMachine(config)
-  const method = commandLineMethod
-  return async (secret: string, request: FastifyRequest): Promise<Proven> => {
+  return async (secret: string, request: FastifyRequest): Promise<Claim> => {
+    const refusal = linkRefused()
     // Requests from elsewhere use no link up, and leave no event: anyone could fill the trail with them.
-    if (!isFromThisMachine(request.raw)) throw linkRefused()
+    if (!isFromThisMachine(request.raw)) throw refusal
     const linked = await tickets.take<Pending<RightPassword>>('login-link', secret)
-    const event = loginEvent(request, linked?.uuid ?? null, method)
-    const login = linked && { ...linked, sessionKey: keyIn(linked) }
-    const begun = login && (await newSessions.byPassword(login, event, request))
-    if (begun) return { ...begun, method, sg: specialGroups.ofLogin(method) }
-    if (!linked) await newSessions.fail(event)
-    throw linkRefused()
+    if (linked) return { login: { ...linked, sessionKey: keyIn(linked), method: commandLineMethod }, refusal }
+    await newSessions.fail(loginEvent(request, null, commandLineMethod))
+    throw refusal
   }
 }
 

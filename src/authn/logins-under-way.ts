@@ -1,18 +1,26 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../http/problems.ts'
-import type { KeptSession, Session } from '../model/accounts.ts'
+import type { KeptSession, LoginMethod } from '../model/accounts.ts'
+import type { ProviderSession } from '../model/identities.ts'
 import { isAlive } from '../model/sessions.ts'
+import type { ProviderLogin } from '../storage/identities.ts'
 import type { Login, Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
+import type { Guess } from './throttle.ts'
 import type { Tickets } from './tickets.ts'
 import type { Proven } from './tokens.ts'
 
 /** A login whose password was right. */
 export type RightPassword = Omit<Login, 'begins' | 'sessionKey'>
-/** A session that a directory or a provider has begun, and whose token waits for the factor. */
-interface Vouched extends Pick<Proven, 'begun' | 'method' | 'sg'> {
-  readonly uuid: string
-}
-/** A login that a ticket stands for. Whatever ends sessions ends it (T12, docs/decisions/0081). */
+/** A login that a directory or a provider has vouched for. */
+export interface Vouched
+  extends Omit<ProviderLogin, 'begins' | 'sessionKey'>,
+    Pick<Proven, 'method' | 'sg'> {}
+
+/**
+ * A login whose first step is proved, in the form in which a ticket stands for it. Whatever ends sessions ends it
+ * (T12, docs/decisions/0081).
+ */
 export type Pending<Kind = RightPassword | Vouched> = Kind & {
   /** The session key when it began, in base64url. */
   readonly sessionKey: string
@@ -20,6 +28,37 @@ export type Pending<Kind = RightPassword | Vouched> = Kind & {
   readonly proven?: true
   /** Time in ms since 1970 at which the tickets end that follow each other when a factor is wrong. */
   readonly until?: number
+}
+
+/** A login of which all is proved: its session may begin. Without a session key, no ending of sessions ends it. */
+export type Ready =
+  | (RightPassword & { readonly method: LoginMethod; readonly sessionKey?: Uint8Array })
+  | (Vouched & { readonly sessionKey: Uint8Array; readonly proved?: true })
+
+/** An LDAP directory that verifies passwords (docs/decisions/0033). */
+export interface DirectoryLogins {
+  /**
+   * Verifies a password in a turn at the throttle, and records a failure.
+   * @returns undefined if the password is wrong, or belongs to no account
+   * @throws Problem
+   */
+  verify(
+    guess: Omit<Guess, 'method'>,
+    password: Uint8Array,
+    request: FastifyRequest,
+  ): Promise<Pending<Vouched> | undefined>
+}
+
+/** Finished logins at an identity provider, which a cookie exchanges for a token (X2). */
+export interface Trade {
+  /** Returns the login that the cookie stands for. The cookie stays valid. */
+  waiting(request: FastifyRequest): Promise<Proven | undefined>
+  /** Uses up and clears the cookies of this browser, one after the other, the newest first. */
+  pickUp(request: FastifyRequest, reply: FastifyReply): AsyncIterable<Pending<Vouched>>
+  /** Remembers the provider at which a session of this browser began (X6). */
+  remember(session: ProviderSession, reply: FastifyReply): void
+  /** Discards the login when the caller logs out. */
+  drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
 /** Lifetimes of tickets in seconds. */
@@ -35,9 +74,9 @@ export const underWay = <Kind extends RightPassword | Vouched>(
 export const keyIn = ({ sessionKey }: Pick<Pending, 'sessionKey'>): Uint8Array =>
   Buffer.from(String(sessionKey), 'base64url')
 
-/** The session of a login under way, in the form by which the store tells that it was ended; 0: it has none yet. */
-export const sessionUnderWay = (login: Pending): KeptSession => ({
-  begun: 'begun' in login ? login.begun : 0,
+/** A login under way, in the form by which the store tells that a session was ended: it has begun none yet. */
+export const sessionUnderWay = (login: Pick<Pending, 'sessionKey'>): KeptSession => ({
+  begun: 0,
   key: keyIn(login),
 })
 
@@ -51,8 +90,6 @@ export interface LoginsUnderWay {
   read(purpose: 'must-enrol' | 'second-factor', ticket: string): Promise<Pending>
   /** Uses up a ticket of the second step. @throws Problem in the same way */
   take(ticket: string): Promise<Pending>
-  /** The session of the eperson; undefined if the login was ended since it began. */
-  sessionOf(login: Pending): Promise<Session | undefined>
 }
 
 interface Parts {
@@ -62,17 +99,14 @@ interface Parts {
 }
 
 export function createLoginsUnderWay({ clock, sessions, tickets }: Parts): LoginsUnderWay {
-  async function sessionOf(login: Pending): Promise<Session | undefined> {
-    const session = await sessions.of(login.uuid)
-    return session && isAlive(session, sessionUnderWay(login)) ? session : undefined
-  }
   // Decides early, before a proof is used up; the transaction that uses the login compares again.
   async function alive(login: Pending | undefined): Promise<Pending> {
-    if (login && (await sessionOf(login))) return login
+    const session = login && (await sessions.of(login.uuid))
+    // A ticket from before an upgrade may be of a session that has begun.
+    if (session && !('begun' in login) && isAlive(session, sessionUnderWay(login))) return login
     throw ticketRefused()
   }
   return {
-    sessionOf,
     issue: login => {
       const { until = clock.now() + ticketLifetime * 1000 } = login
       return tickets.issue('second-factor', { ...login, until }, Math.ceil((until - clock.now()) / 1000))

@@ -7,7 +7,7 @@ import type { Csrf } from '../http/csrf.ts'
 import type { LoginMethod } from '../model/accounts.ts'
 import type { ProviderSession } from '../model/identities.ts'
 import type { Sessions } from '../storage/sessions.ts'
-import type { Trade } from './login.ts'
+import type { Trade } from './logins-under-way.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -5,47 +5,43 @@ import { passkeyMethod, passwordMethod, type Session, twoFactorMethod } from '..
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Authenticated } from '../model/caller.ts'
 import { beganWithFactor, demandsFactor, type FactorPolicy } from '../model/factors.ts'
+import { isAlive } from '../model/sessions.ts'
 import type { Factors, FactorsOf } from '../storage/factors.ts'
-import type { Credentials } from '../storage/people.ts'
-import type { Login, Sessions } from '../storage/sessions.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import type { Trail } from '../storage/trail.ts'
 import type { FactorProofs, Proof } from './factor-proofs.ts'
 import {
   keyIn,
   type LoginsUnderWay,
   type Pending,
-  type RightPassword,
+  type Ready,
   sessionUnderWay,
   ticketRefused,
-  underWay,
 } from './logins-under-way.ts'
 import type { NewSessions } from './new-sessions.ts'
 import { credentialIn } from './passkeys.ts'
 import { ownSession } from './session-routes.ts'
-import type { SpecialGroups } from './special-groups.ts'
-import type { Proven } from './tokens.ts'
 
 /** The second step of logins, and the proofs that changes of factors ask for (L12–L18, docs/decisions/0081). */
 export interface SecondFactor {
   /** True if an eperson needs a factor to log in with a password. */
   isRequired(session: Pick<Session, 'administrator'>): boolean
-  /** Goes on with a login whose password was right. @throws Problem if a factor is missing or wrong */
-  afterPassword(
-    login: RightPassword,
-    known: Pick<Credentials, 'hasFactor' | 'sessionKey'>,
+  /**
+   * Decides about the factor of a login whose first step is proved.
+   * @param hasFactor undefined if it isn't known yet
+   * @returns undefined if the last factor was removed meanwhile
+   * @throws Problem if a factor is missing or wrong, or has to be enrolled first
+   */
+  check(
+    login: Pending,
+    hasFactor: boolean | undefined,
     proof: Proof | undefined,
     request: FastifyRequest,
-  ): Promise<Proven | undefined>
-  /** Does the same after a directory or a provider has vouched, if the setting says so. */
-  afterProvider(
-    proven: Proven,
-    proof: Proof | undefined,
-    request: FastifyRequest,
-  ): Promise<Proven | undefined>
-  /** Goes on with a login by the ticket that stands for its password. */
-  byTicket(ticket: string, proof: Proof | undefined, request: FastifyRequest): Promise<Proven>
-  /** Logs in with a passkey that stands alone. */
-  byPasskey(assertion: unknown, request: FastifyRequest): Promise<Proven>
+  ): Promise<Ready | undefined>
+  /** Does the same for the login that a ticket stands for. */
+  byTicket(ticket: string, proof: Proof | undefined, request: FastifyRequest): Promise<Ready | undefined>
+  /** Verifies a passkey that stands alone. @returns undefined if it is none, or not valid */
+  byPasskey(assertion: unknown, request: FastifyRequest): Promise<Ready | undefined>
   /** @throws Problem if the session began without the factor that it needs to be refreshed */
   requireToRefresh(caller: Pick<Authenticated, 'lacks' | 'session'>): Promise<void>
   /** @throws Problem if the session began without a factor though its eperson has one, or must have one */
@@ -71,7 +67,6 @@ interface Parts {
   /** The value of WWW-Authenticate that names factors beside the ways to log in. */
   readonly challengeWith: (schemes: readonly string[]) => string
   readonly sessions: Pick<Sessions, 'of'>
-  readonly specialGroups: Pick<SpecialGroups, 'ofLogin'>
   readonly logins: LoginsUnderWay
   readonly trail: Pick<Trail, 'record'>
 }
@@ -84,26 +79,7 @@ const schemesOf = ({ factors: known, recoveryCodes }: FactorsOf) => [
 
 /** The steps of a login after its first proof. */
 function createSteps(parts: Parts) {
-  const { challengeWith, factors, logins, newSessions, proofs, specialGroups, trail } = parts
-
-  async function begin(
-    login: Omit<Login, 'begins'>,
-    method: string,
-    request: FastifyRequest,
-  ): Promise<Proven | undefined> {
-    const begun = await newSessions.byPassword(login, loginEvent(request, login.uuid, method), request)
-    return begun && { ...begun, method, sg: specialGroups.ofLogin(passwordMethod) }
-  }
-
-  /** Begins the session, or returns the one that was begun, after the factor was proved. */
-  async function finish(login: Pending, request: FastifyRequest): Promise<Proven | undefined> {
-    if ('passwordStamp' in login)
-      return begin({ ...login, sessionKey: keyIn(login) }, twoFactorMethod, request)
-    // Its token is made with the key of this session, so an ending from now on ends the token.
-    const session = await logins.sessionOf(login)
-    const { begun, method, sg } = login
-    return session && { session, begun, method, sg, proved: true }
-  }
+  const { challengeWith, factors, logins, newSessions, proofs, trail } = parts
 
   /** Asks the eperson to enrol a factor, before there is a session. */
   async function askToEnrol(login: Pending, event: AuditEvent): Promise<Problem> {
@@ -115,7 +91,7 @@ function createSteps(parts: Parts) {
     login: Pending,
     proof: Proof | undefined,
     request: FastifyRequest,
-  ): Promise<Proven | undefined> {
+  ): Promise<Ready | undefined> {
     const { uuid } = login
     const known = await factors.of(uuid)
     // The last factor was removed since the password was verified.
@@ -133,7 +109,7 @@ function createSteps(parts: Parts) {
         const ticket = await logins.issue(login)
         throw new Problem(error.code, error.message, { headers: error.headers, members: { ticket } })
       })
-    if (fault === undefined) return finish(login, request)
+    if (fault === undefined) return withFactor(login)
     await newSessions.fail({ ...event, reason: fault })
     throw await ask(`The second factor is wrong, or was used before: ${fault}.`)
   }
@@ -146,33 +122,28 @@ function createSteps(parts: Parts) {
     })
   }
 
-  return { begin, finish, askToEnrol, secondStep, missing }
+  return { askToEnrol, secondStep, missing }
 }
 
 export function createSecondFactor(parts: Parts): SecondFactor {
   const { config, factors, logins, newSessions, proofs, sessions } = parts
-  const { begin, finish, askToEnrol, secondStep, missing } = createSteps(parts)
+  const { askToEnrol, secondStep, missing } = createSteps(parts)
   const isOff = config.secondFactor === 'off'
   return {
     isRequired: session => demandsFactor(config, session),
 
-    afterPassword: async (login, { hasFactor, sessionKey }, proof, request) => {
-      if (isOff) return begin(login, passwordMethod, request)
-      const pending = underWay(login, sessionKey)
-      if (hasFactor) return secondStep(pending, proof, request)
-      const session = config.secondFactor === 'administrators' ? await sessions.of(login.uuid) : undefined
+    check: async (login, hasFactor, proof, request) => {
+      if (isOff || ('session' in login && config.secondFactorLogins !== 'all')) return withoutFactor(login)
+      const needsSession = hasFactor === undefined || config.secondFactor === 'administrators'
+      const session = needsSession ? await sessions.of(login.uuid) : undefined
+      if ('session' in login && !(session && isAlive(session, sessionUnderWay(login)))) {
+        await newSessions.fail(loginEvent(request, login.uuid, login.method, login.session.provider))
+        return undefined
+      }
+      if (hasFactor ?? session?.hasFactor) return secondStep(login, proof, request)
       if (!demandsFactor(config, { administrator: session?.administrator === true }))
-        return begin(login, passwordMethod, request)
-      throw await askToEnrol(pending, loginEvent(request, login.uuid, passwordMethod))
-    },
-
-    afterProvider: async (proven, proof, request) => {
-      if (isOff || config.secondFactorLogins !== 'all') return proven
-      const { session, begun, method, sg } = proven
-      const login = underWay({ uuid: session.eperson.uuid, begun, method, sg }, session.sessionKey)
-      const { factors: known } = await factors.of(login.uuid)
-      if (known.length > 0) return secondStep(login, proof, request)
-      if (!demandsFactor(config, session)) return proven
+        return withoutFactor(login)
+      const method = 'session' in login ? login.method : passwordMethod
       throw await askToEnrol(login, loginEvent(request, login.uuid, method))
     },
 
@@ -181,26 +152,18 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       const login = await logins.take(ticket)
       // A login that has enrolled a factor has proved it, unless the factor was removed since.
       const hasProved = login.proven && (await factors.of(login.uuid)).factors.length > 0
-      const proven = hasProved ? await finish(login, request) : await secondStep(login, proof, request)
-      if (proven) return proven
-      throw ticketRefused()
+      return hasProved ? withFactor(login) : secondStep(login, proof, request)
     },
 
     byPasskey: async (assertion, request) => {
       const credential = isOff ? undefined : credentialIn(assertion)
       const found = credential === undefined ? undefined : await factors.withCredential(credential)
-      if (found?.alone) {
-        const fault = await proofs.faultOfPasskey(assertion, 'alone', found, null)
-        const { eperson: uuid, passwordStamp } = found
-        if (fault !== undefined)
-          await newSessions.fail({ ...loginEvent(request, uuid, passkeyMethod), reason: fault })
-        const begun =
-          fault === undefined
-            ? await begin({ uuid, passwordStamp, renewedHash: null }, passkeyMethod, request)
-            : undefined
-        if (begun) return begun
-      }
-      throw new Problem('login-failed', 'The passkey is not valid here, or does not stand for a password.')
+      if (!found?.alone) return undefined
+      const fault = await proofs.faultOfPasskey(assertion, 'alone', found, null)
+      const { eperson: uuid, passwordStamp } = found
+      if (fault === undefined) return { uuid, passwordStamp, renewedHash: null, method: passkeyMethod }
+      await newSessions.fail({ ...loginEvent(request, uuid, passkeyMethod), reason: fault })
+      return undefined
     },
 
     requireToRefresh: async ({ lacks, session }) => {
@@ -224,6 +187,18 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     prove: (caller, proof, change, request) => prove(parts, caller, proof, change, request),
   }
 }
+
+/** A login whose factor was proved. An ending of sessions since its first step ends it. */
+const withFactor = ({ sessionKey, proven: _, until: __, ...login }: Pending): Ready => {
+  const key = keyIn({ sessionKey })
+  return 'session' in login
+    ? { ...login, sessionKey: key, proved: true }
+    : { ...login, sessionKey: key, method: twoFactorMethod }
+}
+
+/** A login that needs no factor. A password that was just sent is a new login, which no ending ends. */
+const withoutFactor = ({ sessionKey, ...login }: Pending): Ready =>
+  'session' in login ? { ...login, sessionKey: keyIn({ sessionKey }) } : { ...login, method: passwordMethod }
 
 async function prove(
   { factors, proofs, trail }: Parts,

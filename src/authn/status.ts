@@ -13,7 +13,7 @@ import { type Group, type LoginMethod, passwordMethod, twoFactorMethod } from '.
 import type { Caller } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
 import { authenticated } from './authenticate.ts'
-import type { Trade } from './login.ts'
+import type { Trade } from './logins-under-way.ts'
 import type { Offer } from './passkey-offer.ts'
 
 /** DSpace's clients know a password with a second factor as a password. */

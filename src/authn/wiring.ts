@@ -60,7 +60,7 @@ export async function createAuthentication({ config, limits, measures, passwordC
     refusal: passwords.refusal,
     holdsWrong: Boolean(config.singleSignOn?.directory),
   })
-  const newSessions = createNewSessions({ clock, config, identities, measures, sessions, trail })
+  const newSessions = createNewSessions({ ...storage, config, measures, specialGroups })
   const passkeys = createPasskeys({ clock, config, keyring, tickets })
   const sealed = createSealedSecrets(keyring)
   const addresses = addressesOf(config)
@@ -77,7 +77,6 @@ export async function createAuthentication({ config, limits, measures, passwordC
     logins,
     newSessions,
     sessions,
-    specialGroups,
     trail,
     proofs: createFactorProofs({ clock, factors, passkeys, passwords, people, sealed, throttle }),
   })

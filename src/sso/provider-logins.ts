@@ -1,9 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Trade } from '../authn/login.ts'
+import {
+  keyIn,
+  type Pending,
+  type Trade,
+  underWay,
+  type Vouched as VouchedLogin,
+} from '../authn/logins-under-way.ts'
 import type { NewSessions } from '../authn/new-sessions.ts'
 import type { SpecialGroups } from '../authn/special-groups.ts'
 import type { Tickets } from '../authn/tickets.ts'
-import type { Proven } from '../authn/tokens.ts'
 import { loginEvent } from '../http/audit.ts'
 import { Problem } from '../http/problems.ts'
 import type { ProviderSession } from '../model/identities.ts'
@@ -53,15 +58,8 @@ interface Parts {
   readonly tickets: Tickets
 }
 
-/** A session that waits to be picked up, as its ticket holds it. */
-interface Waiting {
-  readonly uuid: string
-  /** The session key in base64; if it is no longer current, a logout has replaced it. */
-  readonly sessionKey: string
-  readonly method: string
-  readonly sg: readonly string[]
-  readonly session: ProviderSession
-}
+/** A login that waits to be picked up, as its ticket holds it. If its key is no longer current, a logout has ended it. */
+type Waiting = Pending<VouchedLogin>
 
 /** Seconds for which a finished login, or an offered logout, waits for the browser. */
 const patience = 60
@@ -114,46 +112,29 @@ async function recognized(
 
 /** Trades the tickets of finished logins for sessions. */
 function createTrade(parts: Parts, tradeCookies: TradeCookies, providerOf: ProviderOf): Trade {
-  const { sessions, newSessions, clock, lastProvider, tickets } = parts
+  const { sessions, clock, lastProvider, tickets } = parts
   const isOffered = ({ method, session }: Waiting) => providerOf(session)?.config.scheme === method
-
-  async function begin(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    ticket: string,
-  ): Promise<Proven | undefined> {
-    const waiting = await tickets.take<Waiting>('trade', ticket)
-    if (!waiting || !isOffered(waiting)) return undefined
-    const { uuid, method, sg } = waiting
-    const sessionKey = Buffer.from(waiting.sessionKey, 'base64')
-    const begun = await newSessions.byProvider(
-      { uuid, sessionKey, session: waiting.session },
-      loginEvent(request, uuid, method, waiting.session.provider),
-      request,
-    )
-    if (!begun) return undefined
-    const provider = providerOf(waiting.session)
-    if (provider && mayBeAskedSilently(provider)) lastProvider.remember(reply, provider.config.id)
-    return { ...begun, method, sg }
-  }
 
   return {
     waiting: async request => {
       for (const ticket of tradeCookies.tickets(request)) {
         const waiting = await tickets.read<Waiting>('trade', ticket)
         const session = waiting && (await sessions.of(waiting.uuid))
-        if (session && isOffered(waiting) && isSameKey(session.sessionKey, waiting))
+        if (session && isOffered(waiting) && Buffer.compare(session.sessionKey, keyIn(waiting)) === 0)
           return { session, method: waiting.method, sg: waiting.sg, begun: clock.now() }
       }
       return undefined
     },
-    pickUp: async (request, reply) => {
+    pickUp: async function* (request, reply) {
       for (const ticket of tradeCookies.tickets(request)) {
-        const verified = await begin(request, reply, ticket)
+        const waiting = await tickets.take<Waiting>('trade', ticket)
         tradeCookies.clear(reply, ticket)
-        if (verified) return verified
+        if (waiting && isOffered(waiting)) yield waiting
       }
-      return undefined
+    },
+    remember: (session, reply) => {
+      const provider = providerOf(session)
+      if (provider && mayBeAskedSilently(provider)) lastProvider.remember(reply, provider.config.id)
     },
     drop: async (request, reply) => {
       for (const ticket of tradeCookies.tickets(request)) {
@@ -180,13 +161,13 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
   ): Promise<FastifyReply> {
     const { provider } = vouched
     const { session, groups } = await recognized(parts, vouched, redirectUrl, request)
-    const waiting: Waiting = {
+    const login: VouchedLogin = {
       uuid: session.eperson.uuid,
-      sessionKey: Buffer.from(session.sessionKey).toString('base64'),
       method: provider.scheme,
       sg: specialGroups.ofLogin(provider.scheme, groups),
       session: { provider: provider.id, ...vouched.session },
     }
+    const waiting = underWay(login, session.sessionKey)
     tradeCookies.add(request, reply, await tickets.issue('trade', waiting, patience), patience)
     return reply.redirect(redirectUrl, 303)
   }
@@ -210,9 +191,6 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     },
   }
 }
-
-const isSameKey = (key: Uint8Array, { sessionKey }: Waiting) =>
-  Buffer.from(key).toString('base64') === sessionKey
 
 /**
  * The tickets of finished logins that this browser may trade for tokens (X2): a cookie for each, because

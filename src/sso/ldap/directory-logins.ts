@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import type { DirectoryLogins } from '../../authn/login.ts'
+import { type DirectoryLogins, type Pending, underWay, type Vouched } from '../../authn/logins-under-way.ts'
 import type { NewSessions } from '../../authn/new-sessions.ts'
 import type { SpecialGroups } from '../../authn/special-groups.ts'
 import type { Throttle } from '../../authn/throttle.ts'
@@ -8,7 +8,7 @@ import { loginEvent } from '../../http/audit.ts'
 import { Problem } from '../../http/problems.ts'
 import type { FairQueue } from '../../lib/fair-queue.ts'
 import { ldapMethod } from '../../model/accounts.ts'
-import type { Identities, ProviderLogin } from '../../storage/identities.ts'
+import type { Identities } from '../../storage/identities.ts'
 import type { Sessions } from '../../storage/sessions.ts'
 import { Refused } from '../protocol.ts'
 import { matchingOf, readIdentity } from '../read-identity.ts'
@@ -30,7 +30,7 @@ export interface DirectoryParts {
 
 /** The owner of a password that the directory has taken. */
 type Owner =
-  | { readonly kind: 'known'; readonly login: Omit<ProviderLogin, 'begins'>; readonly sg: readonly string[] }
+  | { readonly kind: 'known'; readonly login: Pending<Vouched> }
   /** No login, with the eperson that the entry belongs to, if known. */
   | { readonly kind: 'refused'; readonly eperson: string | null }
 
@@ -65,24 +65,22 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
       return refuse(why + ignored, found.eperson?.uuid)
     }
     const session = { provider: config.id, name: identity.subject, sid: null, detail: {} }
-    return {
-      kind: 'known',
-      login: { uuid: known.eperson.uuid, sessionKey: known.sessionKey, session },
-      sg: specialGroups.ofLogin(ldapMethod, groups),
-    }
+    const sg = specialGroups.ofLogin(ldapMethod, groups)
+    const login = { uuid: known.eperson.uuid, method: ldapMethod, sg, session }
+    return { kind: 'known', login: underWay(login, known.sessionKey) }
   }
 
   return {
-    logIn: async (guess, password, request) => {
+    verify: async (guess, password, request) => {
       await using turn = await throttle.turn({ ...guess, method: ldapMethod }, queue)
       let { eperson } = guess
-      const verify = () =>
+      const bind = () =>
         directory.verify(guess.user, password, async found => {
           if (found) eperson = (await epersonOf(found)) ?? eperson
           // Guesses at an entry are counted together, however many names it has.
           await turn.count(found && { user: `${config.id}\0${found.dn}`, eperson })
         })
-      const person = await verify().catch(error => {
+      const person = await bind().catch(error => {
         if (error instanceof DirectoryUnavailable) throw unavailable()
         if (!(error instanceof Refused)) throw error
         noteRefusal(request.log, config.id, error.message)
@@ -95,11 +93,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
         return undefined
       }
       await turn.takeBack()
-      const event = loginEvent(request, owner.login.uuid, ldapMethod, config.id)
-      const begun = await newSessions.byProvider(owner.login, event, request)
-      // The store has recorded the failed login: the eperson was logged out at this moment.
-      if (!begun) throw new Problem('login-failed', 'A logout ended this login.')
-      return { ...begun, method: ldapMethod, sg: owner.sg }
+      return owner.login
     },
   }
 }

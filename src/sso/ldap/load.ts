@@ -1,4 +1,4 @@
-import type { DirectoryLogins } from '../../authn/login.ts'
+import type { DirectoryLogins } from '../../authn/logins-under-way.ts'
 import type { Config } from '../../config/config.ts'
 import type { DirectoryParts } from './directory-logins.ts'
 

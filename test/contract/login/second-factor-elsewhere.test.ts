@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { assertProblem } from '../../support/clients/answers.ts'
 import { bearerOf } from '../../support/clients/client.ts'
+import { eventsOf } from '../../support/data/events.ts'
 import { enrolTotp, sendJson, tryLogin } from '../../support/data/factors.ts'
 import { startDirectory } from '../../support/providers/ldap-directory.ts'
 import { addressOf, entries, ruth, withDirectory } from '../../support/providers/ldap-flow.ts'
 import { startCompany } from '../../support/providers/openid-company.ts'
 import { browserOf, signIn, trade } from '../../support/providers/openid-flow.ts'
 import { testOn } from '../../support/service/engines.ts'
-import { startService } from '../../support/service/service.ts'
+import { type Service, startService } from '../../support/service/service.ts'
 
 const { company, start } = await startCompany()
 after(() => company.stop())
@@ -71,3 +72,53 @@ testOn(
     assert.equal(status.authenticationMethod, 'oidc')
   },
 )
+
+testOn(
+  'sqlite',
+  'L12 N1 a login that a directory or a provider vouches for begins its session once the factor is proved',
+  async t => {
+    const directory = await startDirectory(t, entries)
+    const env = { CARREL_SECOND_FACTOR: 'optional', CARREL_SECOND_FACTOR_LOGINS: 'all' }
+    const campus = await startService(t, { env: { ...withDirectory(t, [addressOf(directory)]), ...env } })
+    const form = { user: ruth.user, password: ruth.password }
+    const byPassword = () => tryLogin(campus.client(), form)
+    await beginsOnce(campus, 'ldap', byPassword, (_, code) => tryLogin(campus.client(), { ...form, ...code }))
+
+    const remote = await start(t, { env })
+    const browser = browserOf(remote)
+    const bySignOn = async () => {
+      await signIn(browser)
+      return trade(browser)
+    }
+    await beginsOnce(remote, 'oidc', bySignOn, (ticket, code) =>
+      tryLogin(remote.client(), { ticket, ...code }),
+    )
+  },
+)
+
+/** Logs in without a factor, enrols one, and logs in again in two steps. */
+async function beginsOnce(
+  service: Service,
+  method: string,
+  vouch: () => Promise<Response>,
+  prove: (ticket: string, code: { readonly totp: string }) => Promise<Response>,
+) {
+  const admin = service.client()
+  const client = service.client()
+  await service.addEperson('root@example.org', { admin: true })
+  await admin.login('root@example.org')
+  client.token = bearerOf(await vouch())
+  const app = await enrolTotp(client, { proof: {} })
+  const begun = async () => {
+    const sessions = (await (await client.get('/api/authn/sessions')).json()) as { page: object }
+    const logins = (await eventsOf(admin, 'login')).filter(one => one.method === method)
+    return { outcomes: logins.map(({ outcome }) => outcome), page: sessions.page }
+  }
+  const page = (totalElements: number) => ({ number: 0, size: 20, totalPages: 1, totalElements })
+  assert.deepEqual(await begun(), { outcomes: ['success'], page: page(1) })
+  const asks = await assertProblem(await vouch(), 401, 'second-factor-required')
+  assert.deepEqual(await begun(), { outcomes: ['success'], page: page(1) })
+  const { ticket } = asks as unknown as { ticket: string }
+  assert.equal((await prove(ticket, { totp: app.code() })).status, 200)
+  assert.deepEqual(await begun(), { outcomes: ['success', 'success'], page: page(2) })
+}
