@@ -9,8 +9,8 @@ type Part = ComponentType<{ readonly onClose: () => void }>
 
 /** Loaded when they are opened for the first time. */
 const parts = {
-  go: () => import('../pages/keyboard/GoTo.tsx'),
-  keys: () => import('../pages/keyboard/Keys.tsx'),
+  go: () => import('./keyboard/GoTo.tsx'),
+  keys: () => import('./keyboard/Keys.tsx'),
 } as const satisfies Record<string, () => Promise<{ readonly default: Part }>>
 
 const opened = signal<keyof typeof parts | undefined>(undefined)

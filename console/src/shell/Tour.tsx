@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { t } from '../i18n/i18n.ts'
 import { X } from '../icons.ts'
 import { Button, IconButton } from '../parts/controls.tsx'
-import { showStep, step, steps } from './tour.ts'
+import { showStep, step, steps } from '../tour.ts'
 
 /** The card of the tour, shown over the page that it explains. */
 export function Tour(): JSX.Element | null {

@@ -10,7 +10,7 @@ import { Page, Section } from '../../parts/Page.tsx'
 import { Empty, loginHref, Pending } from '../../parts/states.tsx'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
-import { isDemo, showStep, step } from '../../shell/tour.ts'
+import { isDemo, showStep, step } from '../../tour.ts'
 import './home.css'
 
 /** An overview of the entities, with their fields and the number of records that the caller may read. */

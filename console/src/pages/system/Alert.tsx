@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { lookForAlert } from '../../alert.ts'
 import { a } from '../../i18n/admin.ts'
 import { zone } from '../../i18n/i18n.ts'
 import { Check, Input, Select, TextArea } from '../../parts/controls.tsx'
@@ -9,7 +10,6 @@ import { Loading, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { who } from '../../session.ts'
-import { lookForAlert } from '../../shell/alert.ts'
 import { SystemPage } from './SystemPage.tsx'
 import { type AlertBody, loadAlert, writeAlert } from './system.ts'
 

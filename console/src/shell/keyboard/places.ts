@@ -15,12 +15,12 @@ import {
   Users,
   UsersRound,
 } from '../../icons.ts'
+import { groupPath } from '../../pages/groups/groups.ts'
+import { loadItems } from '../../pages/items/load.ts'
+import { personPath } from '../../pages/people/people.ts'
 import { navigation } from '../../pages.tsx'
 import { withQuery } from '../../router.ts'
 import { eperson, isAdministrator } from '../../session.ts'
-import { groupPath } from '../groups/groups.ts'
-import { loadItems } from '../items/load.ts'
-import { personPath } from '../people/people.ts'
 
 /** A page that can be gone to. */
 interface Place {

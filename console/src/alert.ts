@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import { signal } from '@preact/signals'
-import { client } from '../api.ts'
+import { client } from './api.ts'
 
 /** A message to everyone, such as an announcement of downtime. */
 type Alert = Schemas['Alert']

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
-import type { Entity } from '../entities.ts'
-import type { Key } from '../i18n/i18n.ts'
-import { go, withQuery } from '../router.ts'
+import type { Entity } from './entities.ts'
+import type { Key } from './i18n/i18n.ts'
+import { go, withQuery } from './router.ts'
 
 /** One of the five steps through the demo data: a page, and a card that explains it. */
 interface Step {
