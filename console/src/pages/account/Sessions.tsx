@@ -16,7 +16,7 @@ import { toast } from '../../parts/toast.tsx'
 import { Value } from '../../parts/Value.tsx'
 import { query } from '../../router.ts'
 import type { Eperson } from '../../session.ts'
-import './account.css'
+import '../../people/account.css'
 
 type Session = Schemas['Session']
 

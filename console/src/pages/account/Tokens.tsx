@@ -13,7 +13,7 @@ import { Empty, Pending } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { NewToken } from './NewToken.tsx'
-import './account.css'
+import '../../people/account.css'
 
 type Token = Schemas['AccessToken']
 

@@ -12,6 +12,8 @@ import { Section } from '../../parts/Page.tsx'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
+import { RuleField, readChoices } from '../../people/RuleField.tsx'
+import { readersInWords } from '../../people/rules.ts'
 import {
   type Change,
   changeDeclared,
@@ -21,8 +23,6 @@ import {
   wrongMember,
 } from './declared.ts'
 import { Relations } from './Relations.tsx'
-import { RuleField, readChoices } from './RuleField.tsx'
-import { readersInWords } from './rules.ts'
 import './entities-admin.css'
 
 interface Values {

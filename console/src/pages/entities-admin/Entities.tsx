@@ -10,10 +10,10 @@ import { useLoad } from '../../parts/load.ts'
 import { Page, Section } from '../../parts/Page.tsx'
 import { Empty, Loading, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
+import { readersInWords } from '../../people/rules.ts'
 import { who } from '../../session.ts'
 import { countTables, tablesPath } from '../tables/tables.ts'
 import { adminPath, type Declared, entitiesAddress, importPath } from './declared.ts'
-import { readersInWords } from './rules.ts'
 
 const columns = (): readonly Column<Declared>[] => [
   {

@@ -11,10 +11,10 @@ import { useWork } from '../../parts/load.ts'
 import { Page, Section } from '../../parts/Page.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { RuleField, readChoices } from '../../people/RuleField.tsx'
 import { go, href } from '../../router.ts'
 import { addressOf, adminPath, type DeclaredField, wrongMember } from './declared.ts'
 import { declaredOf, FieldForm, type TypedField, typedOf, types } from './FieldForm.tsx'
-import { RuleField, readChoices } from './RuleField.tsx'
 import './entities-admin.css'
 
 interface NewField {

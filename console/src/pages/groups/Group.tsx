@@ -12,14 +12,22 @@ import { type At, LoadingPage, Page, Section } from '../../parts/Page.tsx'
 import { Notice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
+import {
+  changeGroup,
+  deleteGroup,
+  type Group,
+  groupPath,
+  groups,
+  isOpen,
+  loadGroup,
+} from '../../people/groups.ts'
+import { nameOf, type Person, people, personPath, textOf } from '../../people/people.ts'
+import { RulesOfGroup } from '../../people/SpecialGroups.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
-import { nameOf, type Person, people, personPath, textOf } from '../people/people.ts'
 import { GroupTags } from './Groups.tsx'
-import { changeGroup, deleteGroup, type Group, groupPath, groups, isOpen, loadGroup } from './groups.ts'
 import { Members } from './Members.tsx'
 import { Opens } from './Opens.tsx'
-import { RulesOfGroup } from './SpecialGroups.tsx'
 
 /** One group: its name, its members, and its subgroups. */
 export default function GroupPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {

@@ -11,9 +11,9 @@ import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { addGroup, type Group, groupPath, groups, isOpen } from '../../people/groups.ts'
+import { textOf } from '../../people/people.ts'
 import { go, query } from '../../router.ts'
-import { textOf } from '../people/people.ts'
-import { addGroup, type Group, groupPath, groups, isOpen } from './groups.ts'
 
 const columns = (): readonly Column<Group>[] => [
   {

@@ -7,7 +7,7 @@ import { Button, NameLink } from '../../parts/controls.tsx'
 import { Finder } from '../../parts/Finder.tsx'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { addMember, addressOf, type Kind, removeMember } from './groups.ts'
+import { addMember, addressOf, type Kind, removeMember } from '../../people/groups.ts'
 
 interface Parts<Row> {
   readonly group: string

@@ -8,7 +8,7 @@ import { Confirm } from '../../parts/Confirm.tsx'
 import { Button, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { toast } from '../../parts/toast.tsx'
-import type { Group } from '../groups/groups.ts'
+import type { Group } from '../../people/groups.ts'
 import { addPolicy, deleteItem, deletePolicy, loadPolicies } from './items.ts'
 import { anybody, ChosenGroup, loggedIn } from './Policies.tsx'
 

@@ -5,10 +5,10 @@ import { t } from '../../i18n/i18n.ts'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Notice } from '../../parts/states.tsx'
+import { LoginForm } from '../../people/LoginForm.tsx'
 import { go, href, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { repositoryName } from '../../settings.ts'
-import { LoginForm } from './LoginForm.tsx'
 
 /** Returns the page to go back to. Only paths of the console are accepted. */
 const back = () => {

@@ -12,9 +12,7 @@ import { Section } from '../../parts/Page.tsx'
 import { Loading, Notice, Pending } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { readersInWords } from '../entities-admin/rules.ts'
-import { addMember, type Group, groups } from '../groups/groups.ts'
-import { loadItem, loadItems } from '../items/load.ts'
+import { addMember, type Group, groups } from '../../people/groups.ts'
 import {
   type Access,
   type Asked,
@@ -25,8 +23,10 @@ import {
   type Person,
   type Reason,
   textOf,
-} from './people.ts'
-import './people.css'
+} from '../../people/people.ts'
+import { readersInWords } from '../../people/rules.ts'
+import { loadItem, loadItems } from '../items/load.ts'
+import '../../people/people.css'
 
 /**
  * The groups of a person with the reasons, and the access they would have from a given address or login

@@ -7,8 +7,8 @@ import { Field } from '../../parts/Field.tsx'
 import { FormDialog } from '../../parts/forms.tsx'
 import { useWork } from '../../parts/load.ts'
 import { toast } from '../../parts/toast.tsx'
+import { addPerson, personPath, useLocalWarning } from '../../people/people.ts'
 import { go } from '../../router.ts'
-import { addPerson, personPath, useLocalWarning } from './people.ts'
 
 /** A form for a new account, with or without a password. */
 export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.Element {

@@ -7,11 +7,11 @@ import { useLoad, useWork } from '../../parts/load.ts'
 import { Section } from '../../parts/Page.tsx'
 import { Pending, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { FactorCards } from '../../people/Factors.tsx'
+import { loadFactors, type ProofName, proofsOf, reset } from '../../people/factors.ts'
+import { ProofDialog } from '../../people/ProofDialog.tsx'
+import { nameOf, type Person } from '../../people/people.ts'
 import { eperson } from '../../session.ts'
-import { FactorCards } from '../account/Factors.tsx'
-import { loadFactors, type ProofName, proofsOf, reset } from '../account/factors.ts'
-import { ProofDialog } from '../account/ProofDialog.tsx'
-import { nameOf, type Person } from './people.ts'
 
 /** The second factor of a person, which an administrator can reset. */
 export function FactorsOf({ person }: { readonly person: Person }): JSX.Element {

@@ -8,10 +8,10 @@ import { Field } from '../../parts/Field.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Section } from '../../parts/Page.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { Identities } from '../system/Identities.tsx'
-import { link, loadProviders, type Provider } from '../system/logins.ts'
-import { ProviderSelect } from '../system/ProviderSelect.tsx'
-import { nameOf, type Person } from './people.ts'
+import { Identities } from '../../people/Identities.tsx'
+import { link, loadProviders, type Provider } from '../../people/logins.ts'
+import { ProviderSelect } from '../../people/ProviderSelect.tsx'
+import { nameOf, type Person } from '../../people/people.ts'
 
 /** A person's identities at providers of single sign-on. Renders nothing if there are no providers. */
 export function IdentitiesOf({ person }: { readonly person: Person }): JSX.Element | null {

@@ -8,9 +8,9 @@ import { Page } from '../../parts/Page.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
+import { nameOf, type Person, people, personPath } from '../../people/people.ts'
 import { query } from '../../router.ts'
 import { AddPerson } from './AddPerson.tsx'
-import { nameOf, type Person, people, personPath } from './people.ts'
 
 const columns = (): readonly Column<Person>[] => [
   {

@@ -10,14 +10,6 @@ import { useLoad, useWork } from '../../parts/load.ts'
 import { type At, LoadingPage, Page, Section } from '../../parts/Page.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
-import { href } from '../../router.ts'
-import { who } from '../../session.ts'
-import { SpecialGroupsOf } from '../groups/SpecialGroups.tsx'
-import { AccessView } from './AccessView.tsx'
-import { FactorsOf } from './FactorsOf.tsx'
-import { IdentitiesOf } from './LinkIdentity.tsx'
-import { LoginState } from './People.tsx'
-import { PersonActions } from './PersonActions.tsx'
 import {
   type AccessToken,
   changePerson,
@@ -28,8 +20,16 @@ import {
   textOf,
   tokensOf,
   useLocalWarning,
-} from './people.ts'
-import { RevokeToken } from './RevokeToken.tsx'
+} from '../../people/people.ts'
+import { RevokeToken } from '../../people/RevokeToken.tsx'
+import { SpecialGroupsOf } from '../../people/SpecialGroups.tsx'
+import { href } from '../../router.ts'
+import { who } from '../../session.ts'
+import { AccessView } from './AccessView.tsx'
+import { FactorsOf } from './FactorsOf.tsx'
+import { IdentitiesOf } from './LinkIdentity.tsx'
+import { LoginState } from './People.tsx'
+import { PersonActions } from './PersonActions.tsx'
 
 /** One eperson: their data, and the actions on their account. */
 export default function PersonPage({ parameters: { uuid = '' } }: At<'uuid'>): JSX.Element {

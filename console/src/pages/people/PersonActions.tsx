@@ -10,8 +10,6 @@ import { FormDialog } from '../../parts/forms.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { go } from '../../router.ts'
-import { eperson } from '../../session.ts'
 import {
   deletePerson,
   letLogIn,
@@ -20,7 +18,9 @@ import {
   nameOf,
   type Person,
   setPassword,
-} from './people.ts'
+} from '../../people/people.ts'
+import { go } from '../../router.ts'
+import { eperson } from '../../session.ts'
 
 type Open = 'act' | 'password' | 'logout' | 'login' | 'delete'
 

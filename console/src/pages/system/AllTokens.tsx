@@ -6,11 +6,11 @@ import { useLoad } from '../../parts/load.ts'
 import { Pager } from '../../parts/Pager.tsx'
 import { Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { Table } from '../../parts/Table.tsx'
+import { loadTokens, type TokenOf } from '../../people/logins.ts'
+import { personPath } from '../../people/people.ts'
+import { RevokeToken } from '../../people/RevokeToken.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { personPath } from '../people/people.ts'
-import { RevokeToken } from '../people/RevokeToken.tsx'
-import { loadTokens, type TokenOf } from './logins.ts'
 
 const size = 25
 

@@ -6,10 +6,10 @@ import { Facts } from '../../parts/Facts.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { loadProviders } from '../../people/logins.ts'
+import { ProviderSelect } from '../../people/ProviderSelect.tsx'
+import { personPath } from '../../people/people.ts'
 import { href } from '../../router.ts'
-import { personPath } from '../people/people.ts'
-import { loadProviders } from './logins.ts'
-import { ProviderSelect } from './ProviderSelect.tsx'
 import { type Explained, explain } from './system.ts'
 
 /**

@@ -5,10 +5,10 @@ import { KeyRound, LogOut } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { Identities } from '../../people/Identities.tsx'
+import { endAllSessions, rotateSecret } from '../../people/logins.ts'
 import { logout } from '../../session.ts'
 import { AllTokens } from './AllTokens.tsx'
-import { Identities } from './Identities.tsx'
-import { endAllSessions, rotateSecret } from './logins.ts'
 import { SystemPage } from './SystemPage.tsx'
 
 /**

@@ -15,10 +15,10 @@ import {
   Users,
   UsersRound,
 } from '../../icons.ts'
-import { groupPath } from '../../pages/groups/groups.ts'
 import { loadItems } from '../../pages/items/load.ts'
-import { personPath } from '../../pages/people/people.ts'
 import { navigation } from '../../pages.tsx'
+import { groupPath } from '../../people/groups.ts'
+import { personPath } from '../../people/people.ts'
 import { withQuery } from '../../router.ts'
 import { eperson, isAdministrator } from '../../session.ts'
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { client } from '../../api.ts'
-import { useFactor } from '../../parts/FactorFields.tsx'
-import { FormDialog } from '../../parts/forms.tsx'
-import { useWork } from '../../parts/load.ts'
+import { client } from '../api.ts'
+import { useFactor } from '../parts/FactorFields.tsx'
+import { FormDialog } from '../parts/forms.tsx'
+import { useWork } from '../parts/load.ts'
 import type { Proof, ProofName } from './factors.ts'
 
 interface Parts {

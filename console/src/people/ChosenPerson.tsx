@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import { a } from '../../i18n/admin.ts'
-import { Button } from '../../parts/controls.tsx'
-import { Finder } from '../../parts/Finder.tsx'
+import { a } from '../i18n/admin.ts'
+import { Button } from '../parts/controls.tsx'
+import { Finder } from '../parts/Finder.tsx'
 import { nameOf, type Person, people } from './people.ts'
 
 interface Parts {

@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
-import { service } from '../../api.ts'
-import { people } from '../people/people.ts'
+import { service } from '../api.ts'
+import { people } from './people.ts'
 
 export type Group = Schemas['Group']
 

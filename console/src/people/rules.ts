@@ -1,5 +1,5 @@
-import { a, aOf } from '../../i18n/admin.ts'
-import { formatTime } from '../../i18n/i18n.ts'
+import { a, aOf } from '../i18n/admin.ts'
+import { formatTime } from '../i18n/i18n.ts'
 
 /** Puts a rule for readers, such as `group:Curators from:2030-01-01`, into words. */
 export function readersInWords(rule: string): string {

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a } from '../../i18n/admin.ts'
-import { formatTime, t } from '../../i18n/i18n.ts'
-import { Confirm } from '../../parts/Confirm.tsx'
-import { HalTable } from '../../parts/HalTable.tsx'
-import type { Column } from '../../parts/Table.tsx'
-import { toast } from '../../parts/toast.tsx'
-import { href } from '../../router.ts'
-import { personPath } from '../people/people.ts'
+import { a } from '../i18n/admin.ts'
+import { formatTime, t } from '../i18n/i18n.ts'
+import { Confirm } from '../parts/Confirm.tsx'
+import { HalTable } from '../parts/HalTable.tsx'
+import type { Column } from '../parts/Table.tsx'
+import { toast } from '../parts/toast.tsx'
+import { href } from '../router.ts'
 import { type Identity, identities, unlink } from './logins.ts'
+import { personPath } from './people.ts'
 
 const personColumn = (): Column<Identity> => ({
   id: 'person',

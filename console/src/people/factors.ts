@@ -1,5 +1,5 @@
 import type { Factor, FactorName, Schemas } from '@carrel/client'
-import { client, service } from '../../api.ts'
+import { client, service } from '../api.ts'
 
 export type Enrolled = Schemas['Factor']
 

@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
-import { service } from '../../api.ts'
-import { emailsOf } from '../people/people.ts'
+import { service } from '../api.ts'
+import { emailsOf } from './people.ts'
 
 /** An eperson's identity at a provider. */
 export type Identity = Schemas['LinkedIdentity']

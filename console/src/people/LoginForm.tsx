@@ -1,19 +1,19 @@
 import type { Factor, FactorName } from '@carrel/client'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { CarrelProblem, client } from '../../api.ts'
-import { formatDuration, t } from '../../i18n/i18n.ts'
-import { Eye, EyeOff, KeyRound, LogIn } from '../../icons.ts'
-import { Button, Form, IconButton, Input, Submit } from '../../parts/controls.tsx'
-import { useFactor } from '../../parts/FactorFields.tsx'
-import { Field } from '../../parts/Field.tsx'
-import { Icon } from '../../parts/Icon.tsx'
-import { Lazy } from '../../parts/Lazy.tsx'
-import { useLoad, useWork } from '../../parts/load.ts'
-import { Notice, ProblemNotice } from '../../parts/states.tsx'
-import { toast } from '../../parts/toast.tsx'
-import { login } from '../../session.ts'
-import { type Finished, loadFactors } from '../account/factors.ts'
+import { CarrelProblem, client } from '../api.ts'
+import { formatDuration, t } from '../i18n/i18n.ts'
+import { Eye, EyeOff, KeyRound, LogIn } from '../icons.ts'
+import { Button, Form, IconButton, Input, Submit } from '../parts/controls.tsx'
+import { useFactor } from '../parts/FactorFields.tsx'
+import { Field } from '../parts/Field.tsx'
+import { Icon } from '../parts/Icon.tsx'
+import { Lazy } from '../parts/Lazy.tsx'
+import { useLoad, useWork } from '../parts/load.ts'
+import { Notice, ProblemNotice } from '../parts/states.tsx'
+import { toast } from '../parts/toast.tsx'
+import { login } from '../session.ts'
+import { type Finished, loadFactors } from './factors.ts'
 import './login.css'
 
 interface Parts {
@@ -96,7 +96,7 @@ export function LoginForm({ returnTo, onDone, email: known = '' }: Parts): JSX.E
   )
 }
 
-const loadEnrol = async () => (await import('../account/Enrol.tsx')).default
+const loadEnrol = async () => (await import('./Enrol.tsx')).default
 
 /** True if this browser has passkeys whose options are JSON, and this address, which needs a name, too. */
 const canMakePasskeys = () =>

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
-import { a } from '../../i18n/admin.ts'
-import { formatTime, tOf } from '../../i18n/i18n.ts'
-import { NameLink } from '../../parts/controls.tsx'
-import { useLoad } from '../../parts/load.ts'
-import { Section } from '../../parts/Page.tsx'
-import { Pending } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/Table.tsx'
+import { a } from '../i18n/admin.ts'
+import { formatTime, tOf } from '../i18n/i18n.ts'
+import { NameLink } from '../parts/controls.tsx'
+import { useLoad } from '../parts/load.ts'
+import { Section } from '../parts/Page.tsx'
+import { Pending } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/Table.tsx'
 import { groupPath, loadRules, type SpecialRule, type SpecialSession } from './groups.ts'
-import '../people/people.css'
+import './people.css'
 
 /** The rules of the configuration that put a session into a special group. */
 export function RulesOfGroup({ group }: { readonly group: string }): JSX.Element {

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
-import { t } from '../../i18n/i18n.ts'
-import { Copy, Download, Printer } from '../../icons.ts'
-import { Button } from '../../parts/controls.tsx'
-import { copy } from '../../parts/copy.ts'
-import { save } from '../../parts/save.ts'
-import { Notice } from '../../parts/states.tsx'
-import { repositoryName } from '../../settings.ts'
+import { t } from '../i18n/i18n.ts'
+import { Copy, Download, Printer } from '../icons.ts'
+import { Button } from '../parts/controls.tsx'
+import { copy } from '../parts/copy.ts'
+import { save } from '../parts/save.ts'
+import { Notice } from '../parts/states.tsx'
+import { repositoryName } from '../settings.ts'
 
 /** Recovery codes, which are shown once, with ways to keep them. */
 export function RecoveryCodes({ codes }: { readonly codes: readonly string[] }): JSX.Element {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import { a } from '../../i18n/admin.ts'
-import { Confirm } from '../../parts/Confirm.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { a } from '../i18n/admin.ts'
+import { Confirm } from '../parts/Confirm.tsx'
+import { toast } from '../parts/toast.tsx'
 import { type AccessToken, revoke } from './people.ts'
 
 interface Parts {

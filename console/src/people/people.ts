@@ -1,8 +1,8 @@
 import type { Schemas } from '@carrel/client'
 import { useState } from 'preact/hooks'
-import { service } from '../../api.ts'
-import { loadPage, pathOf } from '../../entities.ts'
-import { a } from '../../i18n/admin.ts'
+import { service } from '../api.ts'
+import { loadPage, pathOf } from '../entities.ts'
+import { a } from '../i18n/admin.ts'
 
 /** An eperson as the REST endpoints return it. */
 export type Person = Schemas['Eperson']
