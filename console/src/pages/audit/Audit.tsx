@@ -1,5 +1,14 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { StartScript } from '../../administration/StartScript.tsx'
+import {
+  exportOf,
+  type Filter,
+  loadEvents,
+  type Names,
+  type TrailEvent,
+  trail,
+} from '../../administration/trail.ts'
 import { pathOf } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatMoment, formatNumber, tOf } from '../../i18n/i18n.ts'
@@ -15,9 +24,7 @@ import { cut } from '../../parts/Value.tsx'
 import { personPath } from '../../people/people.ts'
 import { href, query } from '../../router.ts'
 import { who } from '../../session.ts'
-import { StartScript } from '../processes/StartScript.tsx'
 import { Filters, filterHere } from './Filters.tsx'
-import { exportOf, type Filter, loadEvents, type Names, type TrailEvent, trail } from './trail.ts'
 
 const sizes = [50, 100, 500]
 

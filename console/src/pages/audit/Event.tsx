@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { loadEvent, type TrailEvent } from '../../administration/trail.ts'
 import type { Json } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { a } from '../../i18n/admin.ts'
@@ -10,7 +11,6 @@ import { type Column, Table } from '../../parts/Table.tsx'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { Outcome, Someone } from './Audit.tsx'
-import { loadEvent, type TrailEvent } from './trail.ts'
 
 /** One event of the trail, with the values before and after it. */
 export default function EventPage({ parameters: { id = '' } }: At<'id'>): JSX.Element {

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { eventNames } from '../../../../src/model/audit-events.ts'
+import type { Filter } from '../../administration/trail.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { tOf, zone } from '../../i18n/i18n.ts'
 import { Button, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { query, setQuery } from '../../router.ts'
-import type { Filter } from './trail.ts'
 import './audit.css'
 
 /** Reads the filter from the address. */

@@ -1,6 +1,9 @@
 import type { Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { changeFields, type Declared, type Misfit, misfitsIn } from '../../administration/declared.ts'
+import { Follow } from '../../administration/Follow.tsx'
+import { Misfits } from '../../administration/Misfits.tsx'
 import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
@@ -10,12 +13,9 @@ import { Button, Form, IconButton, Input, Select, Submit } from '../../parts/con
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
 import { Notice } from '../../parts/states.tsx'
-import { Follow } from '../processes/Follow.tsx'
 import { StaleOr } from './Declarations.tsx'
-import { changeFields, type Declared, type Misfit, misfitsIn } from './declared.ts'
 import { types } from './FieldForm.tsx'
 import { changesIn, fieldsChange, newRow, type Row, rowOf } from './field-changes.ts'
-import { Misfits } from './Misfits.tsx'
 import { FieldsChanged } from './Versions.tsx'
 
 interface Parts {

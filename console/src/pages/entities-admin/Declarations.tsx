@@ -1,5 +1,13 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import {
+  type Change,
+  changeDeclared,
+  type Relation,
+  relationInWords,
+  type Tagged,
+  wrongMember,
+} from '../../administration/declared.ts'
 import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
@@ -14,14 +22,6 @@ import { toast } from '../../parts/toast.tsx'
 import { useTyped } from '../../parts/typed.ts'
 import { RuleField, readChoices } from '../../people/RuleField.tsx'
 import { readersInWords } from '../../people/rules.ts'
-import {
-  type Change,
-  changeDeclared,
-  type Relation,
-  relationInWords,
-  type Tagged,
-  wrongMember,
-} from './declared.ts'
 import { Relations } from './Relations.tsx'
 import './entities-admin.css'
 

@@ -1,5 +1,17 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import {
+  changeCollation,
+  changeDeclared,
+  type Declared,
+  type DeclaredField,
+  type Misfit,
+  misfitsIn,
+  tryDeclared,
+  wrongMember,
+} from '../../administration/declared.ts'
+import { Misfits } from '../../administration/Misfits.tsx'
+import { processPath } from '../../administration/processes.ts'
 import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
@@ -11,19 +23,7 @@ import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
-import { processPath } from '../processes/processes.ts'
-import {
-  changeCollation,
-  changeDeclared,
-  type Declared,
-  type DeclaredField,
-  type Misfit,
-  misfitsIn,
-  tryDeclared,
-  wrongMember,
-} from './declared.ts'
 import { declaredOf, FieldForm, typedOf } from './FieldForm.tsx'
-import { Misfits } from './Misfits.tsx'
 
 interface FieldsParts {
   readonly entity: Declared

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { adminPath, type Declared, entitiesAddress, importPath } from '../../administration/declared.ts'
 import { service } from '../../api.ts'
 import { isBuiltIn } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
@@ -12,8 +13,7 @@ import { Empty, Loading, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { readersInWords } from '../../people/rules.ts'
 import { who } from '../../session.ts'
-import { countTables, tablesPath } from '../tables/tables.ts'
-import { adminPath, type Declared, entitiesAddress, importPath } from './declared.ts'
+import { countTables, tablesPath } from './tables.ts'
 
 const columns = (): readonly Column<Declared>[] => [
   {

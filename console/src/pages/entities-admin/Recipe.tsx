@@ -1,6 +1,8 @@
 import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { changeDeclared, type Tagged } from '../../administration/declared.ts'
+import { type TrailEvent, trail } from '../../administration/trail.ts'
 import { loadPage } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatTime, t, tOf } from '../../i18n/i18n.ts'
@@ -14,10 +16,8 @@ import { save } from '../../parts/save.ts'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
-import { type TrailEvent, trail } from '../audit/trail.ts'
 import { wayInWords } from '../import/ChangeField.tsx'
 import { delimiterWords, type Way } from '../import/imports.ts'
-import { changeDeclared, type Tagged } from './declared.ts'
 
 type Recipe = Schemas['Recipe']
 type Row = readonly [name: string, field: Schemas['FieldRecipe']]

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { type Declared, type Relation, relationInWords } from '../../administration/declared.ts'
 import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
@@ -8,7 +9,6 @@ import { inOrder } from '../../in-order.ts'
 import { Button, Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad } from '../../parts/load.ts'
-import { type Declared, type Relation, relationInWords } from './declared.ts'
 import { pathsIn } from './paths.ts'
 
 interface Parts {

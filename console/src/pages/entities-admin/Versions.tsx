@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { restoreVersion, type Version, versionsAddress } from '../../administration/declared.ts'
 import { service } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
@@ -10,7 +11,6 @@ import { useLoad, useWork } from '../../parts/load.ts'
 import { Section } from '../../parts/Page.tsx'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { restoreVersion, type Version, versionsAddress } from './declared.ts'
 
 interface VersionsParts {
   readonly name: string

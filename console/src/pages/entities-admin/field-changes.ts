@@ -1,6 +1,6 @@
+import type { Declared, FieldsChange } from '../../administration/declared.ts'
 import { a } from '../../i18n/admin.ts'
 import { tOf } from '../../i18n/i18n.ts'
-import type { Declared, FieldsChange } from './declared.ts'
 import { valueIn } from './FieldForm.tsx'
 
 type Type = Declared['fields'][number]['type']

@@ -1,5 +1,5 @@
+import type { DeclaredField } from '../../administration/declared.ts'
 import { type DataRecord, loadPage } from '../../entities.ts'
-import type { DeclaredField } from './declared.ts'
 
 /** Numbers of records that are looked at, of paths that are offered of a field, and of levels inside of it. */
 const most = { records: 200, paths: 100, levels: 5 } as const

@@ -1,6 +1,9 @@
 import type { Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { adminPath, type Declared } from '../../administration/declared.ts'
+import { Follow } from '../../administration/Follow.tsx'
+import { Sending, type Transfer, useTransfer } from '../../administration/transfer.tsx'
 import { isBuiltIn, loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes } from '../../i18n/i18n.ts'
@@ -12,8 +15,6 @@ import { useWork, type Work } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { href, query } from '../../router.ts'
-import { adminPath, type Declared } from '../entities-admin/declared.ts'
-import { Follow } from '../processes/Follow.tsx'
 import {
   beginImport,
   firstFields,
@@ -29,7 +30,6 @@ import { KeptRecipe } from './KeptRecipe.tsx'
 import { Look } from './Look.tsx'
 import { LossInWords } from './LossInWords.tsx'
 import { Options } from './Options.tsx'
-import { Sending, type Transfer, useTransfer } from './transfer.tsx'
 import { useChecks, useKnown } from './use-checks.ts'
 import './import.css'
 

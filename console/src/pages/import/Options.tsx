@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
+import type { Declared } from '../../administration/declared.ts'
 import { a } from '../../i18n/admin.ts'
 import { Check, Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { RuleField, readChoices } from '../../people/RuleField.tsx'
-import type { Declared } from '../entities-admin/declared.ts'
 import { delimiterWords, encodings, keyOf, type Mode, modes, type Recipe, type Wanted } from './imports.ts'
 
 interface Parts {

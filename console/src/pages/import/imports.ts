@@ -1,7 +1,7 @@
 import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
+import { addressOf } from '../../administration/declared.ts'
 import { CarrelProblem, service } from '../../api.ts'
-import { addressOf } from '../entities-admin/declared.ts'
 
 export const modes = ['replace', 'update', 'delete'] as const
 export type Mode = (typeof modes)[number]

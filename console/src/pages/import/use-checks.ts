@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Declared, loadDeclared } from '../../administration/declared.ts'
 import { loadEntities } from '../../entities.ts'
-import { type Declared, loadDeclared } from '../entities-admin/declared.ts'
 import { isName, type Preview, preview, type Wanted } from './imports.ts'
 
 /** Time in ms after a change before the file is checked again. */

@@ -1,6 +1,8 @@
 import type { Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { Follow } from '../../administration/Follow.tsx'
+import { Sending, type Transfer, useTransfer } from '../../administration/transfer.tsx'
 import { service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes } from '../../i18n/i18n.ts'
@@ -12,8 +14,6 @@ import { Page } from '../../parts/Page.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { RuleField, readChoices } from '../../people/RuleField.tsx'
 import { href } from '../../router.ts'
-import { Sending, type Transfer, useTransfer } from '../import/transfer.tsx'
-import { Follow } from '../processes/Follow.tsx'
 import { archiveOf, type Contained, chosenIn, droppedIn } from './folder.ts'
 
 interface Options {

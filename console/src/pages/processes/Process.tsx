@@ -1,6 +1,10 @@
 import { cancelProcess, getProcess, type Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { adminPath } from '../../administration/declared.ts'
+import { entityOf, parametersOf } from '../../administration/details.ts'
+import { Follow } from '../../administration/Follow.tsx'
+import { isUnderWay, processPath, removeProcess, resume } from '../../administration/processes.ts'
 import { service } from '../../api.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatTime, t } from '../../i18n/i18n.ts'
@@ -15,10 +19,6 @@ import { toast } from '../../parts/toast.tsx'
 import { loadPerson, nameOf, personPath } from '../../people/people.ts'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
-import { adminPath } from '../entities-admin/declared.ts'
-import { entityOf, parametersOf } from './details.ts'
-import { Follow } from './Follow.tsx'
-import { isUnderWay, processPath, removeProcess, resume } from './processes.ts'
 
 export default function ProcessPage({ parameters: { id = '' } }: At<'id'>): JSX.Element {
   const { value, problem, reload } = useLoad(() => getProcess(service.value, id), [id, who.value])

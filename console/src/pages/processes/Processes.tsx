@@ -1,6 +1,10 @@
 import type { Process } from '@carrel/client/processes'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { inOneLine } from '../../administration/details.ts'
+import { StateTag } from '../../administration/Follow.tsx'
+import { processes, processPath } from '../../administration/processes.ts'
+import { StartScript } from '../../administration/StartScript.tsx'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatDuration, formatTime } from '../../i18n/i18n.ts'
 import { ListChecks, Play, RotateCw } from '../../icons.ts'
@@ -10,10 +14,6 @@ import { Page } from '../../parts/Page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { href, query, setQuery } from '../../router.ts'
-import { inOneLine } from './details.ts'
-import { StateTag } from './Follow.tsx'
-import { processes, processPath } from './processes.ts'
-import { StartScript } from './StartScript.tsx'
 
 const statuses = ['SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED'] as const
 

@@ -2,12 +2,12 @@ import type { Process } from '@carrel/client/processes'
 import { uploadInPieces } from '@carrel/client/uploads'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { service } from '../../api.ts'
-import { a } from '../../i18n/admin.ts'
-import { formatBytes, t } from '../../i18n/i18n.ts'
-import { useStopper } from '../../parts/abort.ts'
-import { Button } from '../../parts/controls.tsx'
-import './import.css'
+import { service } from '../api.ts'
+import { a } from '../i18n/admin.ts'
+import { formatBytes, t } from '../i18n/i18n.ts'
+import { useStopper } from '../parts/abort.ts'
+import { Button } from '../parts/controls.tsx'
+import '../pages/import/import.css'
 
 interface Sent {
   readonly file: File

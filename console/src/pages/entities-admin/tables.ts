@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
+import { addressOf } from '../../administration/declared.ts'
 import { service } from '../../api.ts'
-import { addressOf } from '../entities-admin/declared.ts'
 
 /** A table or view of PostgreSQL that can be shown as an entity. */
 export type OwnTable = Schemas['ExposableTable']

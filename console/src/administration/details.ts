@@ -1,7 +1,7 @@
 import type { Process } from '@carrel/client/processes'
-import { a, aOf } from '../../i18n/admin.ts'
-import { formatBytes, formatDuration, formatNumber, t } from '../../i18n/i18n.ts'
-import { readersInWords } from '../../people/rules.ts'
+import { a, aOf } from '../i18n/admin.ts'
+import { formatBytes, formatDuration, formatNumber, t } from '../i18n/i18n.ts'
+import { readersInWords } from '../people/rules.ts'
 
 /** The parameters or the result of a process, in words. */
 type Said = readonly (readonly [name: string, value: string])[]

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
-import { type Entity, entities, entityPath, keyOf } from '../../entities.ts'
-import { a } from '../../i18n/admin.ts'
-import { href, withQuery } from '../../router.ts'
-import { written } from '../entity/pql.ts'
+import { type Entity, entities, entityPath, keyOf } from '../entities.ts'
+import { a } from '../i18n/admin.ts'
+import { written } from '../pages/entity/pql.ts'
+import { href, withQuery } from '../router.ts'
 import type { Misfit } from './declared.ts'
 
 /** Number of characters after which the service cuts an example. */

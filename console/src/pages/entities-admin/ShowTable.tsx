@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { adminPath } from '../../administration/declared.ts'
 import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
@@ -15,8 +16,7 @@ import { toast } from '../../parts/toast.tsx'
 import { RuleField, readChoices } from '../../people/RuleField.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
-import { adminPath } from '../entities-admin/declared.ts'
-import '../entities-admin/entities-admin.css'
+import './entities-admin.css'
 import { fullName, loadTable, nameFor, type OwnTable, showTable, tablesPath } from './tables.ts'
 
 /** A form that shows a table of the database as an entity. */

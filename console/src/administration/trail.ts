@@ -1,6 +1,6 @@
-import { service } from '../../api.ts'
-import { type DataRecord, type Json, loadPage, parametersOf, pathOf } from '../../entities.ts'
-import { emailsOf, type Person, people } from '../../people/people.ts'
+import { service } from '../api.ts'
+import { type DataRecord, type Json, loadPage, parametersOf, pathOf } from '../entities.ts'
+import { emailsOf, type Person, people } from '../people/people.ts'
 
 /** The entity of the audit trail. */
 export const trail = 'audit-events'

@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
-import { service } from '../../api.ts'
+import { service } from '../api.ts'
 
 /** Path of the processes. */
 export const processes = '/api/system/processes'

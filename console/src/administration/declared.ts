@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
-import { CarrelProblem, service } from '../../api.ts'
+import { CarrelProblem, service } from '../api.ts'
 
 /** An entity with everything that an administrator can declare about it. */
 export type Declared = Schemas['ListedEntity'] & Partial<Pick<Schemas['Entity'], 'suggested'>>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { adminPath } from '../../administration/declared.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatNumber } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
@@ -9,7 +10,6 @@ import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { href, query } from '../../router.ts'
-import { adminPath } from '../entities-admin/declared.ts'
 import { fullName, type OwnTable, tablePath, tables } from './tables.ts'
 
 const columns = (): readonly Column<OwnTable>[] => [
