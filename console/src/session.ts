@@ -1,5 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import { computed, effect, signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
 import { actAs, acting, CarrelProblem, client, service } from './api.ts'
 import { loadEntities } from './entities.ts'
 
@@ -111,3 +112,25 @@ effect(() => {
   before = now
   findOut().catch(() => {})
 })
+
+/**
+ * Returns the seconds left, updated while a component shows them. At the end it asks the service, which may
+ * ask for a login.
+ */
+export function useTimeLeft(): number | undefined {
+  const end = ends.value
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    if (end === undefined) return
+    setNow(Date.now())
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [end])
+  const left = end === undefined ? undefined : (end - now) / 1000
+  const isOver = left !== undefined && left <= 0
+  useEffect(() => {
+    // The answer tells the client whether another tab renewed the session or a login is needed.
+    if (isOver) client.status().catch(() => {})
+  }, [isOver])
+  return left
+}

@@ -7,7 +7,7 @@ import { a } from '../i18n/admin.ts'
 import { formatBytes, t } from '../i18n/i18n.ts'
 import { useStopper } from '../parts/abort.ts'
 import { Button } from '../parts/controls.tsx'
-import '../pages/import/import.css'
+import './processes.css'
 
 interface Sent {
   readonly file: File

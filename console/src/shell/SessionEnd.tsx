@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { client, loginAsked } from '../api.ts'
 import { formatDuration, t } from '../i18n/i18n.ts'
 import { Clock } from '../icons.ts'
@@ -10,7 +10,7 @@ import { useWork } from '../parts/load.ts'
 import { ProblemNotice } from '../parts/states.tsx'
 import { LoginForm } from '../people/LoginForm.tsx'
 import { href, path, query, withQuery } from '../router.ts'
-import { ends, eperson } from '../session.ts'
+import { ends, eperson, useTimeLeft } from '../session.ts'
 
 /**
  * Time in seconds before the end of the session at which the warning appears: enough to come back from the
@@ -45,28 +45,6 @@ export function SessionEnd(): JSX.Element | null {
       </div>
     </div>
   )
-}
-
-/**
- * Returns the seconds left, updated while a component shows them. At the end it asks the service, which may
- * ask for a login.
- */
-export function useTimeLeft(): number | undefined {
-  const end = ends.value
-  const [now, setNow] = useState(Date.now())
-  useEffect(() => {
-    if (end === undefined) return
-    setNow(Date.now())
-    const timer = setInterval(() => setNow(Date.now()), 1_000)
-    return () => clearInterval(timer)
-  }, [end])
-  const left = end === undefined ? undefined : (end - now) / 1000
-  const isOver = left !== undefined && left <= 0
-  useEffect(() => {
-    // The answer tells the client whether another tab renewed the session or a login is needed.
-    if (isOver) client.status().catch(() => {})
-  }, [isOver])
-  return left
 }
 
 function LoginAgain(): JSX.Element {

@@ -2,6 +2,7 @@ import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { changeDeclared, type Tagged } from '../../administration/declared.ts'
+import { delimiterWords, type Way, wayInWords } from '../../administration/recipes.ts'
 import { type TrailEvent, trail } from '../../administration/trail.ts'
 import { loadPage } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
@@ -16,8 +17,6 @@ import { save } from '../../parts/save.ts'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
-import { wayInWords } from '../import/ChangeField.tsx'
-import { delimiterWords, type Way } from '../import/imports.ts'
 
 type Recipe = Schemas['Recipe']
 type Row = readonly [name: string, field: Schemas['FieldRecipe']]

@@ -1,19 +1,23 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import {
+  fieldOf,
+  keyOf,
+  type Recipe,
+  type Way,
+  wayInWords,
+  ways,
+  withField,
+} from '../../administration/recipes.ts'
 import { a } from '../../i18n/admin.ts'
-import { formatNumber, tOf } from '../../i18n/i18n.ts'
+import { formatNumber } from '../../i18n/i18n.ts'
 import { Button, Check, Input, Select, TextArea } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { FormDialog } from '../../parts/forms.tsx'
-import { fieldOf, keyOf, type PreviewField, type Recipe, type Way, ways, withField } from './imports.ts'
+import type { PreviewField } from './imports.ts'
 
 /** A field of the file: one that will be imported, or one that the recipe leaves out. */
 export type Row = { readonly source: string; readonly field: PreviewField | undefined }
-
-export const wayInWords = (way: Way): string =>
-  way === 'decimal-comma' || way === 'decimal-point' || way === 'day-first' || way === 'list'
-    ? a(`import.way.${way}`)
-    : tOf('type', way)
 
 /** The reading of a field as it is typed. */
 interface TypedField {

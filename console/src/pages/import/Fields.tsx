@@ -1,22 +1,23 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a } from '../../i18n/admin.ts'
-import { formatNumber, tOf } from '../../i18n/i18n.ts'
-import { Button, Select } from '../../parts/controls.tsx'
-import { type Column, Table } from '../../parts/Table.tsx'
-import { ChangeField, type Row, wayInWords } from './ChangeField.tsx'
 import {
   type FieldRecipe,
   fieldOf,
   keyOf,
-  type PreviewField,
   type Recipe,
   type types,
   type Way,
+  wayInWords,
   ways,
   withOffer,
   withWay,
-} from './imports.ts'
+} from '../../administration/recipes.ts'
+import { a } from '../../i18n/admin.ts'
+import { formatNumber, tOf } from '../../i18n/i18n.ts'
+import { Button, Select } from '../../parts/controls.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { ChangeField, type Row } from './ChangeField.tsx'
+import type { PreviewField } from './imports.ts'
 
 interface Parts {
   readonly fields: readonly PreviewField[]

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Recipe } from '../../administration/recipes.ts'
 import { a } from '../../i18n/admin.ts'
 import { Button } from '../../parts/controls.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { save } from '../../parts/save.ts'
 import { ProblemNotice } from '../../parts/states.tsx'
-import type { Recipe, Wanted } from './imports.ts'
+import type { Wanted } from './imports.ts'
 
 interface Parts {
   readonly wanted: Wanted

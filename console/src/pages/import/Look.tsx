@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { delimiterWords } from '../../administration/recipes.ts'
 import type { Json } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatNumber } from '../../i18n/i18n.ts'
@@ -8,7 +9,7 @@ import { type Column, Table } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
 import { Effect } from './Effect.tsx'
 import { Fields } from './Fields.tsx'
-import { delimiterWords, type Preview, type Wanted } from './imports.ts'
+import type { Preview, Wanted } from './imports.ts'
 import { LossInWords } from './LossInWords.tsx'
 
 interface Parts {

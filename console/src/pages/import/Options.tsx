@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
 import type { Declared } from '../../administration/declared.ts'
+import { delimiterWords, keyOf, type Recipe } from '../../administration/recipes.ts'
 import { a } from '../../i18n/admin.ts'
 import { Check, Input, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { RuleField, readChoices } from '../../people/RuleField.tsx'
-import { delimiterWords, encodings, keyOf, type Mode, modes, type Recipe, type Wanted } from './imports.ts'
+import { encodings, type Mode, modes, type Wanted } from './imports.ts'
 
 interface Parts {
   readonly wanted: Wanted

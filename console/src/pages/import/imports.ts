@@ -1,23 +1,16 @@
 import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
 import { addressOf } from '../../administration/declared.ts'
+import type { Recipe } from '../../administration/recipes.ts'
 import { CarrelProblem, service } from '../../api.ts'
 
 export const modes = ['replace', 'update', 'delete'] as const
 export type Mode = (typeof modes)[number]
-export const types = ['text', 'integer', 'number', 'boolean', 'date-time', 'json'] as const
 
 /** The effect that an import would have, or the faults that prevent it. */
 export type Preview = Schemas['ImportPreview']
 
 export type PreviewField = Preview['fields'][number]
-
-export type Recipe = Schemas['Recipe']
-export type FieldRecipe = Schemas['FieldRecipe']
-
-/** Ways to read a field: as a type, or as texts that become one. */
-export const ways = [...types, 'decimal-comma', 'decimal-point', 'day-first', 'list'] as const
-export type Way = (typeof ways)[number]
 
 export interface Wanted {
   readonly entity: string
@@ -27,53 +20,11 @@ export interface Wanted {
   readonly recipe: Recipe
 }
 
-export const keyOf = ({ key = [] }: Recipe): readonly string[] => [key].flat()
-
-/** Returns the recipe of a field, by its name in the file. */
-export const fieldOf = (recipe: Recipe, name: string): FieldRecipe => recipe.fields?.[name] ?? {}
-
-/** Returns the recipe with another one for a field. A key field that gets another name stays one. */
-export function withField(recipe: Recipe, name: string, field: FieldRecipe): Recipe {
-  const { [name]: before = {}, ...others } = recipe.fields ?? {}
-  const said = Object.fromEntries(
-    Object.entries(field).filter(([, value]) => value !== undefined && value !== false),
-  ) as FieldRecipe
-  const fields = Object.keys(said).length === 0 ? others : { ...others, [name]: said }
-  const [was, is] = [before.rename ?? name, field.rename ?? name]
-  const { fields: _, ...rest } = recipe
-  const key = keyOf(recipe).map(one => (one === was ? is : one))
-  return {
-    ...rest,
-    ...(key.length > 0 && { key }),
-    ...(Object.keys(fields).length > 0 && { fields }),
-  }
-}
-
-/** Returns the recipe with another way to read a field. @param way the empty string: as it looks */
-export function withWay(recipe: Recipe, name: string, way: Way | ''): Recipe {
-  const { read: _, separator, collation: __, ...field } = fieldOf(recipe, name)
-  return withField(recipe, name, {
-    ...field,
-    ...(way !== '' && { read: way }),
-    ...(way === 'list' && { separator: separator ?? ';' }),
-  })
-}
-
-/** Returns the recipe with an offer of the preview. Texts that mean empty are added to those that do. */
-export function withOffer(recipe: Recipe, name: string, offer: FieldRecipe): Recipe {
-  const { empty = [], ...field } = fieldOf(recipe, name)
-  const all = [...new Set([...empty, ...(offer.empty ?? [])])]
-  return withField(recipe, name, { ...field, ...offer, ...(all.length > 0 && { empty: all }) })
-}
-
 /** The recipe as it is sent. Changes use the key of the entity. */
 export function sentRecipe({ mode, recipe }: Wanted): Recipe {
   const { key: _, ...rest } = recipe
   return mode === 'replace' ? recipe : rest
 }
-
-/** Delimiters of CSV files, with their names in the query parameters of the API. */
-export const delimiterWords = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' } as const
 
 /** Encodings that can be asked for; the service knows a few more. */
 export const encodings = ['utf-8', 'utf-16le', 'windows-1252', 'windows-1250', 'windows-1251', 'macintosh']
