@@ -25,7 +25,7 @@ export default defineConfig(({ command }) => ({
           groups: [
             {
               name: 'console',
-              test: /node_modules\/(@?preact|lucide)|packages\/client\/src\/(?!downloads|uploads|processes)|console\/src\/(parts|shell\/[^/]+$|people\/LoginForm|i18n\/(i18n|languages\.|terms\.ts$|languages\/en\.ts$)|styles|[\w-]+\.tsx?$)/,
+              test: /node_modules\/(@?preact|lucide)|packages\/client\/src\/(?!downloads|uploads|processes)|console\/src\/(parts|shell\/[^/]+$|query\/AsRequest|people\/LoginForm|i18n\/(i18n|languages\.|terms\.ts$|languages\/en\.ts$)|styles|[\w-]+\.tsx?$)/,
             },
           ],
         },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aboutRecords, apart, narrowed } from '../../console/src/pages/entity/requirements.ts'
+import { aboutRecords, apart, narrowed } from '../../console/src/query/requirements.ts'
 
 test('CO11 a condition is told apart from the clauses behind it, whatever fields are called', () => {
   for (const [typed, own, clauses = '', sample = ''] of [

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { type Entity, entities, entityPath, keyOf } from '../entities.ts'
 import { a } from '../i18n/admin.ts'
-import { written } from '../pages/entity/pql.ts'
+import { written } from '../query/pql.ts'
 import { href, withQuery } from '../router.ts'
 import type { Misfit } from './declared.ts'
 

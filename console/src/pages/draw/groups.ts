@@ -1,9 +1,9 @@
 import { type Entity, type EntityField, type Json, loadRows } from '../../entities.ts'
 import { type Amount, isAmount, printExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
-import { written } from '../entity/pql.ts'
-import { asking } from '../entity/refused.ts'
-import type { Requested } from '../request/texts.ts'
+import { written } from '../../query/pql.ts'
+import { asking } from '../../query/refused.ts'
+import type { Requested } from '../../query/request-texts.ts'
 
 /** A query for a drawing: a measure of the records, grouped by one axis or by each pair of values of two. */
 export interface Asked {

@@ -1,8 +1,8 @@
 import { type Entity, type EntityField, loadRows } from '../../entities.ts'
-import { written } from '../entity/pql.ts'
-import { asking } from '../entity/refused.ts'
-import { aboutRecords } from '../entity/requirements.ts'
-import { bulkOf, roundStep } from '../entity/scale.ts'
+import { written } from '../../query/pql.ts'
+import { asking } from '../../query/refused.ts'
+import { aboutRecords } from '../../query/requirements.ts'
+import { bulkOf, roundStep } from '../../records/scale.ts'
 
 /** Numbers of different values above which numbers are put into ranges, and number of ranges that are aimed at. */
 const [manyIntegers, manyNumbers, ranges] = [500, 60, 60]

@@ -3,8 +3,14 @@ import { type Entity, labelIn } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
 import { Button, IconButton } from '../../parts/controls.tsx'
-import { isOf, joined, type Requirement, type Requirements, requirementsOf } from './requirements.ts'
-import { showCondition } from './view.ts'
+import {
+  isOf,
+  joined,
+  type Requirement,
+  type Requirements,
+  requirementsOf,
+} from '../../query/requirements.ts'
+import { showCondition } from '../../records/view.ts'
 
 interface AppliedParts {
   readonly entity: Entity

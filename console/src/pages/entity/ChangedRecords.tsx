@@ -5,7 +5,7 @@ import { type DataRecord, type Entity, joinedKey } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Button } from '../../parts/controls.tsx'
-import { writtenSince } from '../edit/writing.ts'
+import { writtenSince } from '../../records/writing.ts'
 
 /** Maximum number of records that are counted. */
 const most = 1_000

@@ -11,8 +11,8 @@ import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
+import { columnWidth, showColumns, showOrder, type View } from '../../records/view.ts'
 import { loadAbout } from './about.ts'
-import { columnWidth, showColumns, showOrder, type View } from './view.ts'
 import './column-head.css'
 
 /** The head of a column: its panel, a handle for its width, and its place among the others. */

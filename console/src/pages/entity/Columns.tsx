@@ -6,7 +6,7 @@ import { Columns3 } from '../../icons.ts'
 import { Button } from '../../parts/controls.tsx'
 import { Menu } from '../../parts/Menu.tsx'
 import { SearchBox } from '../../parts/SearchBox.tsx'
-import { showColumns, usual } from './view.ts'
+import { showColumns, usual } from '../../records/view.ts'
 
 /** Number of fields from which on they can be searched, and maximum number of fields listed at once. */
 const many = 15

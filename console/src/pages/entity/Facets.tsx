@@ -11,9 +11,19 @@ import { useLoad } from '../../parts/load.ts'
 import { SearchBox } from '../../parts/SearchBox.tsx'
 import { Loading } from '../../parts/states.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
+import {
+  type Value as Choice,
+  chosenIn,
+  joined,
+  type Requirements,
+  withChoice,
+  withoutField,
+} from '../../query/requirements.ts'
+import { scaleOf } from '../../records/scale.ts'
+import { printNames, showCondition } from '../../records/view.ts'
+import { writes } from '../../records/writing.ts'
 import { query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { writes } from '../edit/writing.ts'
 import {
   type Facet,
   facetsShown,
@@ -26,16 +36,6 @@ import {
   rememberFacets,
 } from './facets.ts'
 import { Histogram } from './Histogram.tsx'
-import {
-  type Value as Choice,
-  chosenIn,
-  joined,
-  type Requirements,
-  withChoice,
-  withoutField,
-} from './requirements.ts'
-import { scaleOf } from './scale.ts'
-import { printNames, showCondition } from './view.ts'
 import './facets.css'
 
 interface FacetsParts {

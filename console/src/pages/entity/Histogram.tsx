@@ -7,13 +7,13 @@ import { Button } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading } from '../../parts/states.tsx'
 import { useTyped } from '../../parts/typed.ts'
+import { boundsIn, joined, type Requirements, withoutField, withRange } from '../../query/requirements.ts'
+import { barsOf, farBounds, type Range, type Scale } from '../../records/scale.ts'
+import { showCondition } from '../../records/view.ts'
+import { writes } from '../../records/writing.ts'
 import { who } from '../../session.ts'
-import { writes } from '../edit/writing.ts'
 import type { Facet } from './facets.ts'
-import { boundsIn, joined, type Requirements, withoutField, withRange } from './requirements.ts'
-import { barsOf, farBounds, type Range, type Scale } from './scale.ts'
 import { loadSteps } from './steps.ts'
-import { showCondition } from './view.ts'
 
 interface HistogramParts {
   readonly entity: Entity

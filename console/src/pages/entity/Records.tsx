@@ -11,25 +11,33 @@ import { SearchBox } from '../../parts/SearchBox.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
+import { FilterPanel } from '../../query/FilterPanel.tsx'
+import { QueryFault } from '../../query/QueryFault.tsx'
+import { RefusedCondition } from '../../query/refused.ts'
+import { joined, requirementsOf, searchedIn, withSearch } from '../../query/requirements.ts'
+import { hasWord } from '../../records/search.ts'
+import {
+  addRemembered,
+  loadRecords,
+  showCondition,
+  showOrder,
+  usualSize,
+  type View,
+  viewOf,
+} from '../../records/view.ts'
+import { nameOf, rounds, writes, writtenSince } from '../../records/writing.ts'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { recall, remember } from '../../settings.ts'
 import { step } from '../../tour.ts'
-import { EditButtons, isEdited } from '../edit/EditButtons.tsx'
-import { EditTable } from '../edit/EditTable.tsx'
-import { nameOf, rounds, writes, writtenSince } from '../edit/writing.ts'
-import { hasWord } from '../search/search.ts'
 import { Applied } from './Applied.tsx'
 import { ChangedRecords } from './ChangedRecords.tsx'
 import { headOf } from './ColumnHead.tsx'
 import { Columns } from './Columns.tsx'
+import { EditButtons, isEdited } from './EditButtons.tsx'
+import { EditTable } from './EditTable.tsx'
 import { Facets } from './Facets.tsx'
-import { FilterPanel } from './FilterPanel.tsx'
-import { QueryFault } from './QueryFault.tsx'
-import { RefusedCondition } from './refused.ts'
-import { joined, requirementsOf, searchedIn, withSearch } from './requirements.ts'
 import { Sorting } from './Sorting.tsx'
-import { addRemembered, loadRecords, showCondition, showOrder, usualSize, type View, viewOf } from './view.ts'
 
 export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   const view = viewOf(entity)

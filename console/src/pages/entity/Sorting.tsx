@@ -7,7 +7,7 @@ import { Button, IconButton, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Menu } from '../../parts/Menu.tsx'
 import type { Order } from '../../parts/Table.tsx'
-import { showOrder } from './view.ts'
+import { showOrder } from '../../records/view.ts'
 
 interface SortingParts {
   readonly entity: Entity

@@ -1,9 +1,9 @@
 import { type Entity, type EntityField, isSortable, type Json, loadRows } from '../../entities.ts'
 import { isAmount } from '../../exact.ts'
+import { written } from '../../query/pql.ts'
+import { aboutRecords } from '../../query/requirements.ts'
+import { barsOf, scaleOf } from '../../records/scale.ts'
 import { type Count, loadBulk, loadCounts } from './facets.ts'
-import { written } from './pql.ts'
-import { aboutRecords } from './requirements.ts'
-import { barsOf, scaleOf } from './scale.ts'
 import { loadSteps } from './steps.ts'
 
 /** Answers about a column, requested when its panel is opened. */

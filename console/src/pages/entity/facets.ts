@@ -1,11 +1,11 @@
 import { type Entity, type EntityField, isSortable, type Json, keyOf, loadRows } from '../../entities.ts'
 import { type Amount, isAmount, printExactly } from '../../exact.ts'
+import { literally } from '../../query/conditions.ts'
+import { written } from '../../query/pql.ts'
+import { narrowed, type Value } from '../../query/requirements.ts'
+import { bulkOf, decimal, quartilesOf } from '../../records/scale.ts'
+import { readNames } from '../../records/view.ts'
 import { recall, remember } from '../../settings.ts'
-import { literally } from './conditions.ts'
-import { written } from './pql.ts'
-import { narrowed, type Value } from './requirements.ts'
-import { bulkOf, decimal, quartilesOf } from './scale.ts'
-import { readNames } from './view.ts'
 
 /** A field that records can be narrowed down by: by its frequent values, or by a range of a histogram. */
 export interface Facet {

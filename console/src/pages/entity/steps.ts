@@ -1,8 +1,8 @@
 import type { Entity, EntityField } from '../../entities.ts'
+import { written } from '../../query/pql.ts'
+import { narrowed } from '../../query/requirements.ts'
+import { farBounds, type Scale } from '../../records/scale.ts'
 import { ask, mostGroups } from './facets.ts'
-import { written } from './pql.ts'
-import { narrowed } from './requirements.ts'
-import { farBounds, type Scale } from './scale.ts'
 
 interface Steps {
   /** Numbers of records, for each step of the scale. */

@@ -8,9 +8,9 @@ import { NameLink } from '../../parts/controls.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Pending } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
+import { literally } from '../../query/conditions.ts'
+import { written } from '../../query/pql.ts'
 import { href, withQuery } from '../../router.ts'
-import { literally } from '../entity/conditions.ts'
-import { written } from '../entity/pql.ts'
 import { itemPath } from '../items-admin/items.ts'
 
 /** Number of items listed; a link leads to all. */

@@ -2,7 +2,7 @@ import type { Schemas } from '@carrel/client'
 import { type HalPage, service } from '../../api.ts'
 import { type DataRecord, loadPage } from '../../entities.ts'
 import type { Order } from '../../parts/Table.tsx'
-import { literally } from '../entity/conditions.ts'
+import { literally } from '../../query/conditions.ts'
 
 /** An item as the endpoints for editing return it. */
 export type Item = Schemas['Item']

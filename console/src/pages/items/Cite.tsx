@@ -3,10 +3,10 @@ import { t } from '../../i18n/i18n.ts'
 import { Quote } from '../../icons.ts'
 import { Menu, MenuEntries } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
+import type { Item } from '../../records/items.ts'
 import { href } from '../../router.ts'
 import { repositoryName } from '../../settings.ts'
 import { asBibtex, asCslJson, asText, type Cited } from './citation.ts'
-import type { Item } from './load.ts'
 
 const formats = [
   ['cite.text', asText],

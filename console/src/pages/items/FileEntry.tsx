@@ -5,7 +5,7 @@ import { Download, Eye, EyeOff, RotateCw } from '../../icons.ts'
 import { Button } from '../../parts/controls.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
-import type { Bitstream } from './load.ts'
+import type { Bitstream } from '../../records/items.ts'
 import { type State, Transfer } from './transfer.ts'
 import { kindOf, Viewer } from './Viewer.tsx'
 

@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Library, Search } from '../../icons.ts'
-import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Button, Form, Input, NameLink, Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -11,8 +10,7 @@ import { Page } from '../../parts/Page.tsx'
 import { AddressPager } from '../../parts/Pager.tsx'
 import { Empty, loginHref, Pending, Progress } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
-import { query, setQuery } from '../../router.ts'
-import { who } from '../../session.ts'
+import { AsRequest } from '../../query/AsRequest.tsx'
 import {
   type Bitstream,
   type Item,
@@ -22,7 +20,9 @@ import {
   loadItems,
   loadPictures,
   orders,
-} from './load.ts'
+} from '../../records/items.ts'
+import { query, setQuery } from '../../router.ts'
+import { who } from '../../session.ts'
 import { contentOf } from './Viewer.tsx'
 import './items.css'
 

@@ -6,7 +6,7 @@ import { t } from '../../i18n/i18n.ts'
 import { Lazy, type Load } from '../../parts/Lazy.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, Notice, ProblemNotice } from '../../parts/states.tsx'
-import { type Bitstream, pictureTypes } from './load.ts'
+import { type Bitstream, pictureTypes } from '../../records/items.ts'
 
 /**
  * Kinds of files shown in place. HTML and SVG are excluded, because they could run code in the console's

@@ -1,4 +1,4 @@
-import type { Item } from './load.ts'
+import type { Item } from '../../records/items.ts'
 
 /** An item with what a citation names besides its metadata. */
 export interface Cited {

@@ -25,7 +25,7 @@ import {
   textOf,
 } from '../../people/people.ts'
 import { readersInWords } from '../../people/rules.ts'
-import { loadItem, loadItems } from '../items/load.ts'
+import { loadItem, loadItems } from '../../records/items.ts'
 import '../../people/people.css'
 
 /**

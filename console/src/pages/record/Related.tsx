@@ -20,11 +20,11 @@ import { Pager } from '../../parts/Pager.tsx'
 import { Pending } from '../../parts/states.tsx'
 import { type Order, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
+import { written } from '../../query/pql.ts'
+import { askedBy, columnsFor, printOrder } from '../../records/view.ts'
+import { writes } from '../../records/writing.ts'
 import { href, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { writes } from '../edit/writing.ts'
-import { written } from '../entity/pql.ts'
-import { askedBy, columnsFor, printOrder } from '../entity/view.ts'
 
 /** Number of related records on a page of the table; a link leads to all of them in a table of their own. */
 const size = 10

@@ -6,9 +6,9 @@ import { Button } from '../../parts/controls.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty, Progress } from '../../parts/states.tsx'
+import { allPath, type Found, hasWord, piecesOf, searchAll } from '../../records/search.ts'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { allPath, type Found, hasWord, piecesOf, searchAll } from './search.ts'
 import './search.css'
 
 interface State {

@@ -15,10 +15,10 @@ import {
   Users,
   UsersRound,
 } from '../../icons.ts'
-import { loadItems } from '../../pages/items/load.ts'
 import { navigation } from '../../pages.tsx'
 import { groupPath } from '../../people/groups.ts'
 import { personPath } from '../../people/people.ts'
+import { loadItems } from '../../records/items.ts'
 import { withQuery } from '../../router.ts'
 import { eperson, isAdministrator } from '../../session.ts'
 
