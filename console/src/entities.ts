@@ -84,6 +84,9 @@ export const parametersOf = ({ query, order = [] }: Asked): Record<string, strin
   order_by: order.length > 0 ? JSON.stringify(order) : undefined,
 })
 
+/** Number of writes in this tab. After each, what is counted, drawn or read of one record is loaded again. */
+export const writes = signal(0)
+
 /**
  * @param name of the entity
  * @param asked its `query` is an AST in JSON, or PQL; without it, all records are loaded

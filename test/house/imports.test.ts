@@ -350,6 +350,49 @@ test('the console uses the client, and of the service only the names of events, 
   assert.deepEqual([...new Set(packages)].toSorted(), wanted.toSorted())
 })
 
+/**
+ * The floors of the console, lowest first: files and folders. Each imports itself and the floors below; the folders of the
+ * base import each other, too. Every page is a folder.
+ */
+const floorsOfConsole = [
+  ['', 'i18n', 'parts', 'styles'],
+  ['people', 'query'],
+  ['administration', 'records'],
+  ['pages', 'pages/*'],
+  ['pages.tsx'],
+  ['shell/keyboard'],
+  ['shell'],
+  ['main.tsx'],
+]
+
+test('the console has floors, and no page imports another', () => {
+  const floors = floorsOfConsole.flat()
+  const nameOf = (path: string) => path.replace('console/src/', '')
+  const placeOf = (path: string) => {
+    const folder = dirname(nameOf(path)).replace(/^\.$/, '')
+    return floors.includes(nameOf(path)) ? nameOf(path) : folder
+  }
+  const floorOf = (place: string) =>
+    floorsOfConsole.findIndex(one => one.includes(place.replace(/^pages\/.*/, 'pages/*')))
+  const arrows = [...shown.keys()].flatMap(file =>
+    (importsOfAll.get(file) ?? [])
+      .filter(one => one.startsWith('console/src/') && !one.includes('/languages/'))
+      .map(one => ({ file, one, from: placeOf(file), to: placeOf(one) })),
+  )
+  const wrong = arrows.filter(({ from, to }) => {
+    const [high, low] = [floorOf(from), floorOf(to)]
+    return low === -1 || high === -1 || (from !== to && low >= high && high > 0)
+  })
+  assert.deepEqual(
+    wrong.map(({ file, one }) => `${file} imports ${one}`),
+    [],
+  )
+  const places = new Set(
+    arrows.flatMap(({ from, to }) => [from, to].map(one => one.replace(/^pages\/.*/, 'pages/*'))),
+  )
+  assert.deepEqual([...places].toSorted(), floors.toSorted())
+})
+
 test('the wiring fits on a page', () => {
   assert.ok((sources.get('src/app.ts')?.trimEnd().split('\n').length ?? 151) <= 150)
 })

@@ -4,7 +4,6 @@ import type { Entity } from '../entities.ts'
 import { t } from '../i18n/i18n.ts'
 import { Button, Form, Submit } from '../parts/controls.tsx'
 import { useDraft } from '../parts/draft.ts'
-import { showCondition } from '../records/view.ts'
 import { recall, remember } from '../settings.ts'
 import { Builder, conditionFor } from './Builder.tsx'
 import { conditionAt, type Filter, needsValue, printFilter, readFilter, wrongValue } from './conditions.ts'
@@ -17,13 +16,14 @@ interface FilterPanelParts {
   readonly condition: string
   /** The error with which the records of the page failed to load. */
   readonly problem: unknown
+  readonly onApply: (condition: string) => void
 }
 
 /**
  * Edits the filter as single conditions or as PQL. Conditions are used as long as they can express the
  * filter.
  */
-export function FilterPanel({ entity, condition, problem }: FilterPanelParts): JSX.Element {
+export function FilterPanel({ entity, condition, problem, onApply }: FilterPanelParts): JSX.Element {
   const draft = useDraft(`filter.${entity.name}`, condition)
   const read = readFilter(draft.value, entity.fields)
   const [mode, setMode] = useState<'hand' | 'pql'>(read && recall('filter') !== 'pql' ? 'hand' : 'pql')
@@ -64,7 +64,7 @@ export function FilterPanel({ entity, condition, problem }: FilterPanelParts): J
     setDone(true)
     if (mode === 'hand' && filter.conditions.some(one => wrongValue(one, entity.fields))) return
     draft.done()
-    showCondition(mode === 'hand' ? printFilter(filter, entity.fields) : draft.value)
+    onApply(mode === 'hand' ? printFilter(filter, entity.fields) : draft.value)
   }
   return (
     <Form class="filter" aria-label={t('filter')} onSubmit={apply}>
@@ -116,7 +116,7 @@ export function FilterPanel({ entity, condition, problem }: FilterPanelParts): J
               draft.done()
               draft.set('')
               setFilter(start)
-              showCondition('')
+              onApply('')
             }}
           />
         )}

@@ -17,7 +17,7 @@ import {
   placeholder,
   type Requested,
 } from './request-texts.ts'
-import './request.css'
+import './query.css'
 
 interface Parts {
   readonly requested: Requested

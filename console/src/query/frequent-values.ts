@@ -1,6 +1,5 @@
 import { service } from '../api.ts'
-import { type Entity, type EntityField, pathOf } from '../entities.ts'
-import { writes } from '../records/writing.ts'
+import { type Entity, type EntityField, pathOf, writes } from '../entities.ts'
 import { written } from './pql.ts'
 
 /** A frequent value of a field, suggested while typing. */

@@ -1,4 +1,4 @@
-import type { EntityField } from '../entities.ts'
+import type { Entity, EntityField } from '../entities.ts'
 
 /** A token of PQL. The console refuses nothing: text that it doesn't understand is left to the service. */
 export interface Token {
@@ -49,6 +49,10 @@ export const written = (name: string): string =>
   /^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) && !reserved.has(name.toLowerCase())
     ? name
     : JSON.stringify(name)
+
+/** The text before the condition in a query. Offsets in faults count from its start. */
+export const prefixOf = (entity: Entity): string => `${entity.name} { `
+export const pqlOf = (entity: Entity, condition: string): string => `${prefixOf(entity)}${condition} }`
 
 /** Returns the field that a token names, alone or with a path into its value. */
 const fieldOf = ({ kind, text }: Token, fields: readonly EntityField[]): EntityField | undefined => {

@@ -15,10 +15,10 @@ import { t, tOf } from '../i18n/i18n.ts'
 import { Combobox, type ComboboxInput, most, pause } from '../parts/Combobox.tsx'
 import { useLoad } from '../parts/load.ts'
 import { cut } from '../parts/Value.tsx'
-import { written } from '../query/pql.ts'
+import { pqlOf, written } from '../query/pql.ts'
 import { href } from '../router.ts'
 import { hasWord } from './search.ts'
-import { nameField, pqlOf } from './view.ts'
+import { nameField } from './view.ts'
 
 interface Parts extends ComboboxInput {
   /** The entity of the records. */

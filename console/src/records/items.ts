@@ -82,6 +82,9 @@ export const loadFiles = (item: string, signal: AbortSignal) =>
     signal,
   )
 
+/** Path of the page on which administrators change an item. */
+export const itemPath = (uuid: string): string => `admin/items/${uuid}`
+
 /** Types of pictures that browsers show, and that can't run code. */
 export const pictureTypes = [
   'image/png',

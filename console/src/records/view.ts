@@ -1,10 +1,23 @@
 import type { Page } from '@carrel/client'
 import { CarrelProblem, service } from '../api.ts'
-import { type DataRecord, type Entity, type EntityField, keyOf, pageIn, pathOf } from '../entities.ts'
+import {
+  type DataRecord,
+  type Entity,
+  type EntityField,
+  keyOf,
+  loadEntities,
+  pageIn,
+  pathOf,
+} from '../entities.ts'
+import { t } from '../i18n/i18n.ts'
+import { type Loaded, useLoad } from '../parts/load.ts'
 import type { Order } from '../parts/Table.tsx'
-import { written } from '../query/pql.ts'
+import { pqlOf, prefixOf, written } from '../query/pql.ts'
 import { asking } from '../query/refused.ts'
+import type { Requested } from '../query/request-texts.ts'
+import { apart } from '../query/requirements.ts'
 import { query, setQuery } from '../router.ts'
+import { who } from '../session.ts'
 import { recall, remember } from '../settings.ts'
 
 /**
@@ -150,10 +163,6 @@ export function downloadOf(
   return { path: pathOf(), parameters: { ...asked.parameters, query } }
 }
 
-/** The text before the condition in a query. Offsets in faults count from its start. */
-export const prefixOf = (entity: Entity): string => `${entity.name} { `
-export const pqlOf = (entity: Entity, condition: string): string => `${prefixOf(entity)}${condition} }`
-
 /**
  * Loads a page of the view.
  * @param snapshot the state to show, as far as the service still has it; the current one by default
@@ -192,3 +201,37 @@ export const nameField = (entity: Entity): EntityField | undefined => {
     entity.fields.find(({ name, type }) => type === 'text' && !keys.has(name))
   )
 }
+
+/** @throws CarrelProblem 401 instead of 404 if the entity may become visible after a login */
+export const useEntity = (name: string): Loaded<Entity> =>
+  useLoad(
+    async signal => {
+      const entity = (await loadEntities(signal)).find(one => one.name === name)
+      if (entity) return entity
+      const status = who.value.kind === 'nobody' ? 401 : 404
+      throw new CarrelProblem({ status, code: 'not-found', title: t('missing'), detail: t('missing.help') })
+    },
+    [name, who.value],
+  )
+
+/** Writes a view of a table as a question. */
+export function questionOf(
+  entity: Entity,
+  { condition, order, columns }: Pick<View, 'condition' | 'order' | 'columns'>,
+): string {
+  const names = columns.map(({ name }) => written(name)).join(', ')
+  const shown = columns.length === entity.fields.length ? '' : `[${names}]`
+  const by = order.map(one => `${written(one.field)}${one.order === 'desc' ? ' desc' : ''}`).join(', ')
+  const hasOrder = /\border\s+by\b/.test(apart(condition).clauses)
+  const lines = [condition, by === '' || hasOrder ? '' : `order by ${by}`].filter(Boolean)
+  return lines.length === 0
+    ? `${entity.name}${shown} { }`
+    : `${entity.name}${shown} {\n${lines.map(one => `  ${one}`).join('\n')}\n}`
+}
+
+/** Returns what a page of a table shows, as a request. */
+export const requestOf = (entity: Entity, view: View): Requested => ({
+  query: questionOf(entity, view),
+  limit: view.size,
+  offset: (view.page - 1) * view.size,
+})

@@ -1,6 +1,6 @@
 import { batch, signal } from '@preact/signals'
 import { CarrelProblem, service } from '../api.ts'
-import { type DataRecord, type Entity, keyText, pathOf } from '../entities.ts'
+import { type DataRecord, type Entity, keyText, pathOf, writes } from '../entities.ts'
 import { readAsWritten, readExactly } from '../exact.ts'
 
 /** A record as the service has it. */
@@ -15,8 +15,6 @@ export interface Stored {
 export const writtenIn = (text: string): Readonly<Record<string, unknown>> =>
   readAsWritten(text) as Readonly<Record<string, unknown>>
 
-/** Number of writes in this tab. After each, what is counted, drawn or read of one record is loaded again. */
-export const writes = signal(0)
 /**
  * Number of writes after which tables are loaded again, too: of records that came or went, and of several at
  * once. A cell that is edited leaves the rows where they are.

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { type Entity, type EntityField, entityPath, keyOf, labelOf } from '../../entities.ts'
+import { type Entity, type EntityField, entityPath, keyOf, labelOf, writes } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { MessageCircleQuestionMark, Table2 } from '../../icons.ts'
 import { LinkButton } from '../../parts/controls.tsx'
@@ -11,10 +11,9 @@ import { AsRequest } from '../../query/AsRequest.tsx'
 import { FilterPanel } from '../../query/FilterPanel.tsx'
 import { QueryFault } from '../../query/QueryFault.tsx'
 import { RefusedCondition } from '../../query/refused.ts'
-import { writes } from '../../records/writing.ts'
+import { showCondition, useEntity } from '../../records/view.ts'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { useEntity } from '../entity/EntityPage.tsx'
 import { DrawForm, groupable, isMeasure } from './DrawForm.tsx'
 import { Figure, type Kind } from './Figure.tsx'
 import {
@@ -28,7 +27,6 @@ import {
   units,
 } from './groups.ts'
 import { loadWidths } from './widths.ts'
-import '../entity/entity.css'
 import './draw.css'
 
 /**
@@ -161,7 +159,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
             </>
           )}
         </summary>
-        <FilterPanel entity={entity} condition={condition} problem={problem} />
+        <FilterPanel entity={entity} condition={condition} problem={problem} onApply={showCondition} />
       </details>
       {problem instanceof RefusedCondition ? (
         <QueryFault fault={problem.fault} />

@@ -1,20 +1,16 @@
 import type { JSX } from 'preact'
-import { CarrelProblem } from '../../api.ts'
-import { type Entity, entityPath, loadEntities } from '../../entities.ts'
+import { type Entity, entityPath } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ChartColumn, MessageCircleQuestionMark } from '../../icons.ts'
 import { LinkButton } from '../../parts/controls.tsx'
-import { type Loaded, useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Pending } from '../../parts/states.tsx'
 import { AsRequest } from '../../query/AsRequest.tsx'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
-import { who } from '../../session.ts'
-import { questionOf, requestOf } from '../questions/questions.ts'
 import { Records } from './Records.tsx'
 import './entity.css'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
-import { downloadOf, viewOf } from '../../records/view.ts'
+import { downloadOf, questionOf, requestOf, useEntity, viewOf } from '../../records/view.ts'
 
 /** The records of one entity. The address of this page holds the query. */
 export default function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
@@ -48,18 +44,6 @@ export default function EntityPage({ parameters }: { readonly parameters: Parame
     </Page>
   )
 }
-
-/** @throws CarrelProblem 401 instead of 404 if the entity may become visible after a login */
-export const useEntity = (name: string): Loaded<Entity> =>
-  useLoad(
-    async signal => {
-      const entity = (await loadEntities(signal)).find(one => one.name === name)
-      if (entity) return entity
-      const status = who.value.kind === 'nobody' ? 401 : 404
-      throw new CarrelProblem({ status, code: 'not-found', title: t('missing'), detail: t('missing.help') })
-    },
-    [name, who.value],
-  )
 
 /** Downloads all records of the view, not only those of the current page. */
 function Downloads({ entity }: { readonly entity: Entity }): JSX.Element {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type Entity, type Json, labelOf } from '../../entities.ts'
+import { type Entity, type Json, labelOf, writes } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
@@ -21,7 +21,6 @@ import {
 } from '../../query/requirements.ts'
 import { scaleOf } from '../../records/scale.ts'
 import { printNames, showCondition } from '../../records/view.ts'
-import { writes } from '../../records/writing.ts'
 import { query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import {

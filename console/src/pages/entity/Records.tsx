@@ -1,6 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type DataRecord, type Entity, isSortable, keyOf, keyPath, recordPath } from '../../entities.ts'
+import {
+  type DataRecord,
+  type Entity,
+  isSortable,
+  keyOf,
+  keyPath,
+  recordPath,
+  writes,
+} from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Ellipsis, ListFilter, SlidersHorizontal } from '../../icons.ts'
 import { Button } from '../../parts/controls.tsx'
@@ -25,7 +33,7 @@ import {
   type View,
   viewOf,
 } from '../../records/view.ts'
-import { nameOf, rounds, writes, writtenSince } from '../../records/writing.ts'
+import { nameOf, rounds, writtenSince } from '../../records/writing.ts'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { recall, remember } from '../../settings.ts'
@@ -80,7 +88,9 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
       />
       {condition !== '' && !open && <Applied entity={entity} condition={condition} />}
       <div id="filter" hidden={!open}>
-        {open && <FilterPanel entity={entity} condition={condition} problem={problem} />}
+        {open && (
+          <FilterPanel entity={entity} condition={condition} problem={problem} onApply={showCondition} />
+        )}
       </div>
       {loaded.value?.snapshot !== undefined && (
         <ChangedRecords

@@ -4,7 +4,7 @@ import { type DataRecord, type Entity, keyOf, keyText } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Button } from '../../parts/controls.tsx'
 import type { Column } from '../../parts/Table.tsx'
-import { pqlOf } from '../../records/view.ts'
+import { pqlOf } from '../../query/pql.ts'
 import { SeveralDialog } from './SeveralDialog.tsx'
 
 /** The keys of the records that are chosen, or all that the view finds. */

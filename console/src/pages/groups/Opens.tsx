@@ -10,8 +10,8 @@ import { Pending } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { literally } from '../../query/conditions.ts'
 import { written } from '../../query/pql.ts'
+import { itemPath } from '../../records/items.ts'
 import { href, withQuery } from '../../router.ts'
-import { itemPath } from '../items-admin/items.ts'
 
 /** Number of items listed; a link leads to all. */
 const listed = 10

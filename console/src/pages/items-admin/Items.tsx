@@ -15,9 +15,10 @@ import { Empty, Pending, Progress } from '../../parts/states.tsx'
 import { type Column, type Order, Table } from '../../parts/Table.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { readersInWords } from '../../people/rules.ts'
+import { itemPath } from '../../records/items.ts'
 import { go, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { addItem, findItems, itemPath } from './items.ts'
+import { addItem, findItems } from './items.ts'
 import { Several } from './Several.tsx'
 
 const size = 50

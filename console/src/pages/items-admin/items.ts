@@ -20,7 +20,6 @@ export type Policy = Schemas['ResourcePolicy']
 
 const core = '/api/core'
 const itemAddress = (uuid: string) => `${core}/items/${encodeURIComponent(uuid)}`
-export const itemPath = (uuid: string): string => `admin/items/${uuid}`
 const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 
 /** Returns a query for items by a part of the title or the identifier, or by a whole UUID. */

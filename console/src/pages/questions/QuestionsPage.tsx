@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type Entity, entities, keyOf, keyPath, labelIn, pathOf, recordPath } from '../../entities.ts'
+import { type Entity, entities, keyOf, keyPath, labelIn, pathOf, recordPath, writes } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ChartColumn, Play, Table2 } from '../../icons.ts'
 import { ownEntities } from '../../in-order.ts'
@@ -21,7 +21,6 @@ import { QueryFault } from '../../query/QueryFault.tsx'
 import { isAst } from '../../query/reading.ts'
 import { RefusedQuery } from '../../query/refused.ts'
 import { usualSize, whole } from '../../records/view.ts'
-import { writes } from '../../records/writing.ts'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { KeptQuestions } from './KeptQuestions.tsx'
@@ -36,7 +35,6 @@ import {
   requestOfPage,
   viewIn,
 } from './questions.ts'
-import '../entity/entity.css'
 import './questions.css'
 
 /** Whole queries of any shape. The address of this page holds the question. */

@@ -3,7 +3,7 @@ import { CarrelProblem, service } from '../../api.ts'
 import { type DataRecord, type Entity, type EntityField, entityPath, pathOf } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import type { Order } from '../../parts/Table.tsx'
-import { tokensIn, written } from '../../query/pql.ts'
+import { tokensIn } from '../../query/pql.ts'
 import { entityIn, isAst, partsOf, readQuery, refusalOf, textOf } from '../../query/reading.ts'
 import { RefusedQuery } from '../../query/refused.ts'
 import type { Requested } from '../../query/request-texts.ts'
@@ -87,28 +87,6 @@ async function refusing<T>(text: string, ask: () => Promise<T>): Promise<T> {
     throw new RefusedQuery(text, refusalOf(error, ''))
   }
 }
-
-/** Writes a view of a table as a question. */
-export function questionOf(
-  entity: Entity,
-  { condition, order, columns }: Pick<View, 'condition' | 'order' | 'columns'>,
-): string {
-  const names = columns.map(({ name }) => written(name)).join(', ')
-  const shown = columns.length === entity.fields.length ? '' : `[${names}]`
-  const by = order.map(one => `${written(one.field)}${one.order === 'desc' ? ' desc' : ''}`).join(', ')
-  const hasOrder = /\border\s+by\b/.test(apart(condition).clauses)
-  const lines = [condition, by === '' || hasOrder ? '' : `order by ${by}`].filter(Boolean)
-  return lines.length === 0
-    ? `${entity.name}${shown} { }`
-    : `${entity.name}${shown} {\n${lines.map(one => `  ${one}`).join('\n')}\n}`
-}
-
-/** Returns what a page of a table shows, as a request. */
-export const requestOf = (entity: Entity, view: View): Requested => ({
-  query: questionOf(entity, view),
-  limit: view.size,
-  offset: (view.page - 1) * view.size,
-})
 
 /** Returns what a page of an answer shows, as a request. */
 export const requestOfPage = (

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { type DataRecord, type Entity, keyText } from '../../entities.ts'
+import { type DataRecord, type Entity, keyText, writes } from '../../entities.ts'
 import { formatMoment, t } from '../../i18n/i18n.ts'
 import { Button } from '../../parts/controls.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
@@ -8,7 +8,7 @@ import { Section } from '../../parts/Page.tsx'
 import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { isSame } from '../../records/values.ts'
-import { conflicts, loadHistory, type Past, writes } from '../../records/writing.ts'
+import { conflicts, loadHistory, type Past } from '../../records/writing.ts'
 
 /** Number of changes that an answer has at most. */
 const page = 20

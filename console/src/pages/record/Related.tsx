@@ -12,6 +12,7 @@ import {
   keyPath,
   type Relation,
   recordPath,
+  writes,
 } from '../../entities.ts'
 import { printExactly, readExactly } from '../../exact.ts'
 import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
@@ -22,7 +23,6 @@ import { type Order, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { written } from '../../query/pql.ts'
 import { askedBy, columnsFor, printOrder } from '../../records/view.ts'
-import { writes } from '../../records/writing.ts'
 import { href, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 
