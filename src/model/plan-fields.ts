@@ -35,30 +35,51 @@ export const rowsPlan = (
 })
 
 /** Puts other fields in place of those in a plan's own conditions and rows, but not inside of its subqueries. */
-export const withFields = (plan: Plan, change: (field: FieldRef) => FieldRef): Plan => ({
-  ...plan,
-  where: plan.where && conditionWith(plan.where, change),
-  shape: plan.shape.kind === 'records' ? plan.shape : rowsWith(plan.shape, change),
-})
-
-function conditionWith(where: Condition, change: (field: FieldRef) => FieldRef): Condition {
-  switch (where.kind) {
-    case 'and':
-    case 'or':
-      return { ...where, of: where.of.map(one => conditionWith(one, change)) }
-    case 'none':
-    case 'sample':
-      return where
-    case 'in plan':
-    case 'in rows':
-    case 'text':
-      return { ...where, fields: where.fields.map(change) }
-    case 'fields':
-      return { ...where, field: change(where.field), other: change(where.other) }
-    default:
-      return { ...where, field: change(where.field) }
+export function withFields(plan: Plan, change: (field: FieldRef) => FieldRef): Plan {
+  const changed = (where: Condition): Condition => withParts(where, { condition: changed, field: change })
+  return {
+    ...plan,
+    where: plan.where && changed(plan.where),
+    shape: plan.shape.kind === 'records' ? plan.shape : rowsWith(plan.shape, change),
   }
 }
+
+/**
+ * Puts other parts in place of those of a condition. Each part has a name of its own, whatever the condition:
+ * conditions are in `of`, fields in `field`, `other` or `fields`, and a plan in `plan`.
+ */
+export function withParts<C extends Condition>(
+  condition: C,
+  change: {
+    readonly condition: (one: Condition) => Condition
+    readonly field?: (field: FieldRef) => FieldRef
+    readonly plan?: (plan: Plan) => Plan
+  },
+): Condition {
+  const { field = same, plan = same } = change
+  return {
+    ...condition,
+    ...('of' in condition && { of: condition.of.map(change.condition) }),
+    ...('field' in condition && { field: field(condition.field) }),
+    ...('other' in condition && { other: field(condition.other) }),
+    ...('fields' in condition && { fields: condition.fields.map(field) }),
+    ...('plan' in condition && { plan: plan(condition.plan) }),
+  }
+}
+
+const same = <T>(value: T): T => value
+
+/** The conditions in a condition: those that `and` and `or` join, at any depth, or itself. */
+export const leavesOf = (where: Condition | null): readonly Condition[] =>
+  where === null ? [] : 'of' in where ? where.of.flatMap(leavesOf) : [where]
+
+/** The plans in a condition. */
+export const plansIn = (where: Condition | null): readonly Plan[] =>
+  leavesOf(where).flatMap(leaf => ('plan' in leaf ? [leaf.plan] : []))
+
+/** The conditions that all have to hold. */
+export const termsOf = (where: Condition | null): readonly Condition[] =>
+  where === null ? [] : where.kind === 'and' ? where.of : [where]
 
 function rowsWith(rows: Rows, change: (field: FieldRef) => FieldRef): Rows {
   const scalar = (value: Scalar): Scalar =>

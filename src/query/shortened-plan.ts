@@ -1,6 +1,6 @@
 import type { Entity } from '../model/entities.ts'
 import type { Condition, Constant, Plan } from '../model/plan.ts'
-import { withRelated } from '../model/plan-fields.ts'
+import { leavesOf, plansIn, withParts, withRelated } from '../model/plan-fields.ts'
 
 /** Shortens plans on their way between threads, where every ten parts take a hundredth of a millisecond. */
 
@@ -9,11 +9,7 @@ const maxConstants = 2_000
 
 /** Writes each list of constants as one text if the plan has very many constants. */
 export function shortened(plan: Plan): Plan {
-  let constants = 0
-  eachCondition(plan, condition => {
-    if (condition.kind === 'in') constants += condition.values.length
-  })
-  return constants <= maxConstants ? plan : changed(plan, asRows, same)
+  return constantsIn(plan) <= maxConstants ? plan : changed(plan, asRows, same)
 }
 
 /** Puts these entities in place of the plan's copies. */
@@ -43,14 +39,9 @@ function jsonOf(constant: Constant): string {
   }
 }
 
-function eachCondition({ where }: Plan, take: (condition: Condition) => void): void {
-  const visit = (condition: Condition): void => {
-    take(condition)
-    if (condition.kind === 'and' || condition.kind === 'or') condition.of.forEach(visit)
-    else if (condition.kind === 'in plan' || condition.kind === 'sample') eachCondition(condition.plan, take)
-  }
-  if (where) visit(where)
-}
+const constantsIn = ({ where }: Plan): number =>
+  leavesOf(where).reduce((sum, leaf) => sum + (leaf.kind === 'in' ? leaf.values.length : 0), 0) +
+  plansIn(where).reduce((sum, plan) => sum + constantsIn(plan), 0)
 
 /** Changes a plan. The recursion is as deep as the query at most. */
 function changed(
@@ -58,13 +49,8 @@ function changed(
   leaf: (condition: Condition) => Condition,
   entity: (one: Entity) => Entity,
 ): Plan {
-  const change = (condition: Condition): Condition => {
-    if (condition.kind === 'and' || condition.kind === 'or')
-      return { kind: condition.kind, of: condition.of.map(change) }
-    return condition.kind === 'in plan' || condition.kind === 'sample'
-      ? { ...condition, plan: changed(condition.plan, leaf, entity) }
-      : leaf(condition)
-  }
+  const change = (condition: Condition): Condition =>
+    withParts(leaf(condition), { condition: change, plan: inner => changed(inner, leaf, entity) })
   const made = { ...plan, entity: entity(plan.entity), where: plan.where && change(plan.where) }
   return withRelated(made, related =>
     'rows' in related.of ? related : { ...related, of: changed(related.of, leaf, entity) },

@@ -26,9 +26,8 @@ const shortened = (key: string) =>
   key.length <= maxKey ? key : createHash('sha256').update(key).digest('base64')
 
 function writeKey(condition: Condition): string {
-  if (condition.kind === 'and' || condition.kind === 'or')
-    return `{"kind":"${condition.kind}","of":[${condition.of.map(keyOf).join()}]}`
-  if (condition.kind !== 'in plan') return JSON.stringify(condition)
+  if ('of' in condition) return `{"kind":"${condition.kind}","of":[${condition.of.map(keyOf).join()}]}`
+  if (!('plan' in condition && 'fields' in condition)) return JSON.stringify(condition)
   const { kind, fields, plan, negated } = condition
   const { entity, where, shape, page } = plan
   const inner = JSON.stringify([kind, fields, negated, entity.name, shape, page])

@@ -1,4 +1,5 @@
 import { type Condition, eachElement, type FieldRef, isWholeField, type Plan } from '../../model/plan.ts'
+import { termsOf } from '../../model/plan-fields.ts'
 import type { Viewer } from '../../model/readers.ts'
 
 /** The explanation of a plan (Q26), as plain JSON. */
@@ -74,8 +75,7 @@ export const stepsAsJson = (plan: Plan, sql: string, { steps, indexes, scans, ra
 
 /** Suggests an index for a plan that reads all of a table. */
 function adviceOn({ entity, where }: Plan): string | null {
-  const terms = where === null ? [] : where.kind === 'and' ? where.of : [where]
-  const fields = new Set(terms.flatMap(selectiveField))
+  const fields = new Set(termsOf(where).flatMap(selectiveField))
   if (fields.size === 0) return null
   const names = [...fields].map(name => JSON.stringify(name)).join(' or ')
   return `All of ${entity.name} is read. An index on ${names} would help.`

@@ -14,7 +14,7 @@ import {
   type Related,
   type Rows,
 } from '../../model/plan.ts'
-import { relatedIn, valueField, withRelated } from '../../model/plan-fields.ts'
+import { plansIn, relatedIn, valueField, withRelated } from '../../model/plan-fields.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordPlan } from '../entities.ts'
@@ -114,33 +114,22 @@ const tooManyRelated = (inner: Plan, { entity }: Plan) =>
   `Fields of ${inner.entity.name} in a query of ${entity.name} would take more than ${mostRelated.rows.toLocaleString('en')} records, or 16 MB of them, because the two are kept in different ways. Ask for fewer fields, or query ${inner.entity.name}, with a subquery about ${entity.name}.`
 
 /** True if there are plans inside the plan's condition, or inside of its fields. */
-const hasPlans = (plan: Plan): boolean =>
-  (plan.where !== null && hasPlan(plan.where)) || relatedIn(plan).size > 0
-
-const hasPlan = (where: Condition): boolean =>
-  where.kind === 'in plan' ||
-  (where.kind === 'sample' && hasPlans(where.plan)) ||
-  ((where.kind === 'and' || where.kind === 'or') && where.of.some(hasPlan))
+const hasPlans = (plan: Plan): boolean => plansIn(plan.where).length > 0 || relatedIn(plan).size > 0
 
 async function resolve(where: Condition, outer: Entity, list: List): Promise<Condition> {
-  switch (where.kind) {
-    case 'and':
-    case 'or': {
-      const of: Condition[] = []
-      // One after the other, so that a query has one turn at a time.
-      for (const one of where.of) of.push(await resolve(one, outer, list))
-      return { kind: where.kind, of }
-    }
-    case 'sample':
-      return { ...where, plan: await resolvePlans(where.plan, list) }
-    case 'in plan': {
-      const { fields, plan, negated } = where
-      if (runsInPlace(outer, plan)) return { ...where, plan: await resolvePlans(plan, list) }
-      return { kind: 'in rows', fields, rows: (await rowsOf(plan, fields, list)).rows, negated }
-    }
-    default:
-      return where
+  if ('of' in where) {
+    const of: Condition[] = []
+    // One after the other, so that a query has one turn at a time.
+    for (const one of where.of) of.push(await resolve(one, outer, list))
+    return { kind: where.kind, of }
   }
+  if (!('plan' in where)) return where
+  const { plan } = where
+  if ('fields' in where && !runsInPlace(outer, plan)) {
+    const { fields, negated } = where
+    return { kind: 'in rows', fields, rows: (await rowsOf(plan, fields, list)).rows, negated }
+  }
+  return { ...where, plan: await resolvePlans(plan, list) }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { parseWritten } from '../../lib/json.ts'
 import type { Entity, Field, Page } from '../../model/entities.ts'
 import { type Condition, isWholeField, type Plan, type TextQuery } from '../../model/plan.ts'
-import { relatedIn } from '../../model/plan-fields.ts'
+import { plansIn, relatedIn, termsOf } from '../../model/plan-fields.ts'
 import { highlight } from '../../model/text-query.ts'
 import type { Listing } from '../entities.ts'
 
@@ -42,11 +42,9 @@ const maxKeys = 100
  * @param most maximum number of keys in a list
  */
 export function isByKey({ entity, where }: Pick<Plan, 'entity' | 'where'>, most = maxKeys): boolean {
-  if (where === null) return false
-  const terms = where.kind === 'and' ? where.of : [where]
-  return (
-    terms.every(isCheap) && [entity.key].flat().every(name => terms.some(term => names(term, name, most)))
-  )
+  const terms = termsOf(where)
+  const isNamed = (name: string) => terms.some(term => names(term, name, most))
+  return terms.length > 0 && [entity.key].flat().every(isNamed) && plansIn(where).length === 0
 }
 
 /** True if the condition lists the values that the field may have. */
@@ -57,21 +55,10 @@ const names = (condition: Condition, field: string, most: number): boolean =>
   condition.field.name === field &&
   isWholeField(condition.field)
 
-/** True if the condition reads nothing but its record. */
-function isCheap(condition: Condition): boolean {
-  if (condition.kind === 'and' || condition.kind === 'or') return condition.of.every(isCheap)
-  return condition.kind !== 'in plan' && condition.kind !== 'sample'
-}
-
 /** The entities that a plan reads: its own, those of related records, and those of the plans in its conditions. */
 export function entitiesIn(plan: Plan): readonly Entity[] {
-  const inside = (condition: Condition | null): readonly Entity[] => {
-    if (condition === null) return []
-    if (condition.kind === 'and' || condition.kind === 'or') return condition.of.flatMap(inside)
-    return condition.kind === 'in plan' || condition.kind === 'sample' ? entitiesIn(condition.plan) : []
-  }
   const related = [...relatedIn(plan).values()].flatMap(({ of }) => ('rows' in of ? [] : entitiesIn(of)))
-  return [plan.entity, ...related, ...inside(plan.where)]
+  return [plan.entity, ...related, ...plansIn(plan.where).flatMap(entitiesIn)]
 }
 
 /** A member of rows whose text is shown with marks. */
