@@ -75,7 +75,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'admin/metrics': ['config', 'http', 'storage'],
   'http/resources': ['config', 'http'],
   'query/check': ['http', 'query/language'],
-  'storage/columns': ['lib/threads', 'storage', 'storage/plans', 'storage/runtime'],
+  'storage/columns': ['lib/threads', 'storage', 'storage/runtime'],
   'storage/records': ['lib/threads', 'storage', 'storage/columns', 'storage/plans', 'storage/runtime'],
   authn: ['config', 'http', 'http/resources', 'storage'],
   import: ['lib/threads', 'storage/columns', 'storage/records'],

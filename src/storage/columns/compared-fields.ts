@@ -1,7 +1,7 @@
 import { numberText } from '../../lib/json-text.ts'
 import { binaryText, decimalKey, instant } from '../../lib/sort-keys.ts'
+import { canonicalJson, comparisons } from '../../model/json-values.ts'
 import type { Condition } from '../../model/plan.ts'
-import { canonicalJson, comparisons } from '../plans/json-values.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { type FieldFacts, required } from './leaves.ts'
 import type { Sought } from './select.ts'

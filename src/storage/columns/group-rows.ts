@@ -1,7 +1,7 @@
 import { sharedBytes, sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
+import { memberAt } from '../../model/json-values.ts'
 import { type Aggregate, type Condition, holdsIfMissing } from '../../model/plan.ts'
-import { memberAt } from '../plans/json-values.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { accumulator, countingRecords } from './aggregates.ts'
 import type { ColumnRef } from './columns.ts'

@@ -1,7 +1,7 @@
 import type { FieldType } from '../../model/entities.ts'
+import { constantValue } from '../../model/json-values.ts'
 import type { Constant } from '../../model/plan.ts'
 import { orderOf, type ValueOrder } from '../../model/value-order.ts'
-import { constantValue } from '../plans/json-values.ts'
 import type { Values } from './stored-values.ts'
 import { typedAt } from './values.ts'
 

@@ -1,6 +1,6 @@
 import { parseWritten } from '../../lib/json.ts'
+import { memberAt } from '../../model/json-values.ts'
 import type { FieldRef } from '../../model/plan.ts'
-import { memberAt } from '../plans/json-values.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { type PackedValues, Packer } from './values.ts'
 

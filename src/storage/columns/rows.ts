@@ -3,10 +3,10 @@ import { comparable, exactText, parseWritten } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
 import type { Field, FieldType } from '../../model/entities.ts'
+import { computedOf, memberAt } from '../../model/json-values.ts'
 import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { highlight, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
-import { computedOf, memberAt } from '../plans/json-values.ts'
 
 /** A column of rows that show one record each. */
 export type ScalarColumn = Column & { readonly value: Scalar }

@@ -1,6 +1,6 @@
 import type { FieldType } from '../../model/entities.ts'
+import type { ValueCondition } from '../../model/json-values.ts'
 import type { FieldRef } from '../../model/plan.ts'
-import type { ValueCondition } from '../plans/json-values.ts'
 import { type GivenColumn, type GivenPostings, openColumn, openPostings } from './columns.ts'
 import { comparedFields, type FieldsNode } from './compared-fields.ts'
 import { type FieldFacts, ranksFor } from './leaves.ts'

@@ -1,5 +1,5 @@
 import { sharedNumbers } from '../../lib/memory.ts'
-import { canonicalJson } from '../plans/json-values.ts'
+import { canonicalJson } from '../../model/json-values.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn, readsOfLookup } from './look-up.ts'

@@ -1,4 +1,5 @@
 import { PlanRefused } from '../../lib/errors.ts'
+import { writtenPath } from '../../model/json-values.ts'
 import { eachElement, type Related } from '../../model/plan.ts'
 import {
   baseOf,
@@ -22,7 +23,6 @@ import type { PackedFacts } from '../columns/tasks.ts'
 import type { GivenValues, PackedValues } from '../columns/values.ts'
 import type { GivenWords, PackedWords, StoredWords } from '../columns/word-index.ts'
 import type { RecordEntity } from '../entities.ts'
-import { writtenPath } from '../plans/json-values.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { wordsBeside } from './field-files.ts'
 import { FieldsAtHand } from './fields-at-hand.ts'

@@ -1,7 +1,7 @@
 import { decimalKey } from '../../lib/sort-keys.ts'
 import type { Field } from '../../model/entities.ts'
+import { canonicalJson, constantValue } from '../../model/json-values.ts'
 import { differsIfMissing, holdsIfMissing, type TextQuery } from '../../model/plan.ts'
-import { canonicalJson, constantValue } from '../plans/json-values.ts'
 import { type Bind, type Cell, namedKeys } from '../tables/cells.ts'
 import { selectOf } from '../tables/conditions.ts'
 import type { Dialect, Outer, Reading, SearchedValue, Source } from '../tables/dialect.ts'

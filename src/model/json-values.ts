@@ -1,17 +1,11 @@
-import { compileExpression } from '../../lib/expressions.ts'
-import { intervalOf } from '../../lib/intervals.ts'
-import { exactText, parseExact } from '../../lib/json.ts'
-import { matchedText, numberText } from '../../lib/json-text.ts'
-import { periodOf } from '../../lib/periods.ts'
-import { decimalKey } from '../../lib/sort-keys.ts'
-import {
-  type Computed,
-  type Condition,
-  type Constant,
-  eachElement,
-  type PathElement,
-} from '../../model/plan.ts'
-import { orderOf } from '../../model/value-order.ts'
+import { compileExpression } from '../lib/expressions.ts'
+import { intervalOf } from '../lib/intervals.ts'
+import { exactText, parseExact } from '../lib/json.ts'
+import { matchedText, numberText } from '../lib/json-text.ts'
+import { periodOf } from '../lib/periods.ts'
+import { decimalKey } from '../lib/sort-keys.ts'
+import { type Computed, type Condition, type Constant, eachElement, type PathElement } from './plan.ts'
+import { orderOf } from './value-order.ts'
 
 /** JSON values of records: their members, their equality, conditions on them (Q20), and what is computed of them. */
 
