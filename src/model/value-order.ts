@@ -9,9 +9,14 @@ export interface ValueOrder {
   compare(one: string, other: string): number
 }
 
+export interface Ordered {
+  readonly type: Field['type']
+  readonly collation?: string | undefined
+}
+
 const byCharacter = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
 
-export function orderOf({ type, collation }: Pick<Field, 'type' | 'collation'>): ValueOrder {
+export function orderOf({ type, collation }: Ordered): ValueOrder {
   if (collation !== undefined) {
     const compare = languageCompare(collation)
     return {

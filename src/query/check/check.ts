@@ -11,7 +11,7 @@ import { plainOrder, type RowOrder, readOrder, sortable } from './order.ts'
 import { type Projection, readProjection } from './projection.ts'
 import { readRelated } from './related.ts'
 import { type Checked, entityScope, findEntity, type Scope, type Shared, sharedBy } from './scope.ts'
-import { whereOf } from './where.ts'
+import { whereOf } from './subqueries.ts'
 import { operatorOf, wrong } from './wrong.ts'
 
 export interface Context {

@@ -6,8 +6,7 @@ import { type Pair, relationsBetween } from '../../model/relations.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, findField } from './fields.ts'
 import { entityNamed, type Scope } from './scope.ts'
-import { innerScope, relatedField, requireComparable, unrelated } from './subqueries.ts'
-import { whereOf } from './where.ts'
+import { innerScope, relatedField, requireComparable, unrelated, whereOf } from './subqueries.ts'
 import { inLanguage, wrong } from './wrong.ts'
 
 type Text = Extract<Node, { kind: 'text' }>

@@ -3,6 +3,7 @@ import type { Entity } from '../../model/entities.ts'
 import { type Column, type FieldRef, isOfElements, type Plan } from '../../model/plan.ts'
 import { relationsBetween } from '../../model/relations.ts'
 import { type Node, QueryError, uniqueNames } from '../language/node.ts'
+import { readAst } from '../language/read-ast.ts'
 import { noPaging, type Paging } from './clauses.ts'
 import {
   elementsOf,
@@ -14,8 +15,17 @@ import {
   typeNames,
   whole,
 } from './fields.ts'
-import { type Checked, countLeaves, entityScope, findEntity, most, type Scope } from './scope.ts'
-import { whereOf } from './where.ts'
+import { combined } from './normal-form.ts'
+import {
+  type Checked,
+  countLeaves,
+  entityScope,
+  findEntity,
+  most,
+  type Scope,
+  type Shared,
+  sharedBy,
+} from './scope.ts'
 import { type ArrayNode, argumentsOf, described, operatorOf, requireCount, wrong } from './wrong.ts'
 
 /** `["subquery", entity, condition]`: a short form of `in` for related entities (docs/decisions/0037). */
@@ -203,3 +213,48 @@ export function innerFields(node: Node, scope: Scope): readonly Found[] {
 }
 
 const noFunctions = (node: Node) => wrong(node, 'A subquery is compared by plain fields, without functions.')
+
+/** Joins the condition of a query with the default condition of its entity, unless it uses a field of that (Q25). */
+export function whereOf(query: Node | null, scope: Scope): Checked {
+  const own = query && scope.shared.condition(query, false, scope)
+  const { entity } = scope
+  if (entity?.defaultCondition === undefined) return own
+  const added = defaultOf(entity, scope.shared)
+  return added.fields.some(field => scope.mentioned.has(field))
+    ? own
+    : combined('and', [own, added.condition])
+}
+
+interface Default {
+  readonly condition: Checked
+  readonly fields: readonly string[]
+}
+
+const known = new WeakMap<Entity, Default>()
+
+/** Reads a default condition once for each entity. It can't use other entities, so it is the same for every caller. */
+function defaultOf(entity: Entity, shared: Shared): Default {
+  let found = known.get(entity)
+  if (found === undefined) {
+    found = readDefault(entity, shared)
+    known.set(entity, found)
+  }
+  return found
+}
+
+/** @throws QueryError. A condition that was right when it was declared can be wrong now if the fields have changed. */
+function readDefault(entity: Entity, { condition, computed, related }: Shared): Default {
+  const shared = sharedBy({ entities: new Map(), mayRead: () => false, condition, computed, related })
+  const scope = entityScope(entity, shared, 0, 'A default condition')
+  try {
+    const checked = condition(readAst(entity.defaultCondition ?? ''), false, scope)
+    return { condition: checked, fields: [...scope.mentioned] }
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error
+    throw new QueryError(
+      `The default condition of ${entity.name} is wrong, and its operator has to change it: ${error.message}`,
+      { pointer: '' },
+      error.members,
+    )
+  }
+}

@@ -6,10 +6,10 @@ import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef, Related, Scalar } from '../../model/plan.ts'
 import { valueField } from '../../model/plan-fields.ts'
 import type { ValueOrder } from '../../model/value-order.ts'
+import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { distinctOf, isRevised, type RevisedField } from './field-changes.ts'
-import { orderIn } from './look-up.ts'
 import { RevisedColumn, revisedPostings } from './overlay-column.ts'
 import { byRank, countRanks, inParts } from './ranks-in-order.ts'
 import { type Column, type Postings, postingsIn, StoredColumn } from './stored-column.ts'
@@ -178,7 +178,7 @@ export function derive(
 ): DerivedColumn {
   const { distinct, ranks } = openColumn(base, count)
   const given = openValues(texts, distinct)
-  const order = orderIn({ type })
+  const order = orderOf({ type })
   const known = new Map<string, number>()
   const first: number[] = []
   const numbers = new Uint32Array(distinct + 1)

@@ -3,9 +3,9 @@ import { isGradual } from '../../lib/to-char.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { computedOf, isGradual as isGradualValue } from '../../model/json-values.ts'
 import type { Computed } from '../../model/plan.ts'
+import { orderOf } from '../../model/value-order.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { type DerivedColumn, type GivenColumn, openColumn, packDerived } from './columns.ts'
-import { orderIn } from './look-up.ts'
 import { textBy } from './rows.ts'
 import type { Values } from './stored-values.ts'
 import { type GivenValues, openValues, typedValue, valueAt } from './values.ts'
@@ -49,7 +49,7 @@ export function computedColumn(task: ComputedTask): DerivedColumn {
     rank = end
   }
   const texts = [...known.keys()]
-  const order = orderIn(task)
+  const order = orderOf(task)
   const keys = texts.map(text => order.key(typedValue(text, task.type)))
   return packDerived(ranks, numbers, keys, order, at => texts[at] as string)
 }

@@ -1,7 +1,8 @@
 import type { FieldType } from '../../model/entities.ts'
+import { orderOf } from '../../model/value-order.ts'
 import { type Edit, Edited, packEdits, packParts } from './edits.ts'
 import type { ChangesParts, PackedChanges } from './field-changes.ts'
-import { findPlace, orderIn, type Place } from './look-up.ts'
+import { findPlace, type Place } from './look-up.ts'
 import { addedValues, type NewValue } from './rank-revision.ts'
 import { jsonReader } from './readable-records.ts'
 import { StoredColumn } from './stored-column.ts'
@@ -31,7 +32,7 @@ export function placesInFile(
   keys: readonly string[],
 ): Place[] {
   const values = new FileValues(base)
-  const order = orderIn(field)
+  const order = orderOf(field)
   return keys.map(key =>
     findPlace(values.length, rank => order.compare(order.key(typedAt(values, rank, field.type)), key)),
   )

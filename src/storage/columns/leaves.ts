@@ -6,7 +6,7 @@ import { comparisons, constantValue, jsonTest, type ValueCondition } from '../..
 import { type Constant, holdsIfMissing } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { mayGoOn } from '../runtime/limits.ts'
-import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
+import { findPlace, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import type { Column, Postings } from './stored-column.ts'
 import type { Values } from './stored-values.ts'
@@ -79,7 +79,7 @@ function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly P
   const { values, read, column } = facts
   if (values) return placesIn(values, facts, constants)
   if (!read) throw new Error('the values of a field are not at hand')
-  const order = orderIn(facts)
+  const order = orderOf(facts)
   return constants.map(constant => {
     const key = order.key(constantValue(constant))
     return findPlace(column.distinct, rank => order.compare(order.key(read(rank)), key))
@@ -167,7 +167,7 @@ export function testOf(
     const { test } = compileExpression(condition.expression)
     return value => test(textForm(value))
   }
-  const order = orderIn({ type, collation })
+  const order = orderOf({ type, collation })
   if (condition.kind === 'in') {
     const keys = new Set(condition.values.map(constant => order.key(constantValue(constant))))
     return value => keys.has(order.key(value))

@@ -1,7 +1,6 @@
-import type { FieldType } from '../../model/entities.ts'
 import { constantValue } from '../../model/json-values.ts'
 import type { Constant } from '../../model/plan.ts'
-import { orderOf, type ValueOrder } from '../../model/value-order.ts'
+import { type Ordered, orderOf } from '../../model/value-order.ts'
 import type { Values } from './stored-values.ts'
 import { typedAt } from './values.ts'
 
@@ -25,18 +24,9 @@ export function findPlace(length: number, compare: (at: number) => number): Plac
   return { at: low, isThere: false }
 }
 
-interface Ordered {
-  readonly type: FieldType
-  readonly collation?: string | undefined
-}
-
-/** The order of a field's values. */
-export const orderIn = ({ type, collation }: Ordered): ValueOrder =>
-  orderOf({ type, ...(collation !== undefined && { collation }) })
-
 /** Finds constants among the values of a field. Most texts and numbers are compared without parsing JSON. */
 export function placesIn(values: Values, field: Ordered, constants: readonly Constant[]): Place[] {
-  const order = orderIn(field)
+  const order = orderOf(field)
   const isPlainText = field.type === 'text' && field.collation === undefined
   const isNumber = field.type === 'integer' || field.type === 'number'
   return constants.map(constant => {

@@ -1,8 +1,9 @@
 import { sharedNumbers } from '../../lib/memory.ts'
 import { canonicalJson } from '../../model/json-values.ts'
+import { orderOf } from '../../model/value-order.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
-import { findPlace, orderIn, readsOfLookup } from './look-up.ts'
+import { findPlace, readsOfLookup } from './look-up.ts'
 import type { Values } from './stored-values.ts'
 import { MemoryValues, Packer, typedAt, valueAt } from './values.ts'
 
@@ -104,7 +105,7 @@ const orderKind = ({ type }: Pick<Translated, 'type'>) => (type === 'integer' ? 
 
 /** Looks up each value of an inner field that has few. */
 function lookUp(inner: Translated, outer: Translated, table: Uint32Array): void {
-  const order = orderIn(outer)
+  const order = orderOf(outer)
   for (let rank = 0; rank < inner.values.length; rank++) {
     if ((rank & 0xff) === 0) mayGoOn()
     const key = order.key(typedAt(inner.values, rank, inner.type))
@@ -180,6 +181,6 @@ function keysOf(field: Translated, other: Pick<Translated, 'type'>): (rank: numb
   if (type === 'json' && field.type === 'text')
     return rank => canonicalJson(typedAt(field.values, rank, 'text'))
   if (type === 'json') return rank => canonicalJson(valueAt(field.values, rank))
-  const order = orderIn({ type })
+  const order = orderOf({ type })
   return rank => order.key(typedAt(field.values, rank, field.type))
 }

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { memo } from '../../lib/memo.ts'
 import { constantValue } from '../../model/json-values.ts'
 import type { Condition } from '../../model/plan.ts'
+import { orderOf } from '../../model/value-order.ts'
 import { indexOf, isPacked, jsonOfPlan, typeOf } from '../columns/columns.ts'
 import type { GivenSlots } from '../columns/edits.ts'
 import { soughtIn } from '../columns/leaves.ts'
-import { orderIn } from '../columns/look-up.ts'
 import { costOf, firstOf, select } from '../columns/select.ts'
 import { numbersIn, type PackedSelection, sizeOfSelection } from '../columns/selections.ts'
 import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from '../columns/tasks.ts'
@@ -151,7 +151,7 @@ async function placed(
   const sought = soughtIn(node.condition)
   facts.note(entity, { ref, lookups: sought.length })
   if (task.records && known.postings) return node
-  const order = orderIn(typeOf(entity, ref))
+  const order = orderOf(typeOf(entity, ref))
   const keys = sought.map(one => order.key(constantValue(one)))
   const postings = known.postings && ArrayBuffer.isView(known.postings) ? known.postings : null
   const given = postings ?? (await turn.work.call('postings', column, entity.source.count))

@@ -1,9 +1,8 @@
 import type { Entity } from '../../model/entities.ts'
 import { type Condition, type FieldRef, isWholeField } from '../../model/plan.ts'
 import { type ColumnRef, nameOf, typeOf } from '../columns/columns.ts'
-import type { FieldsNode } from '../columns/compared-fields.ts'
 import { soughtIn } from '../columns/leaves.ts'
-import type { TaskLeaf } from '../columns/tasks.ts'
+import type { FieldsNode, TaskLeaf } from '../columns/tasks.ts'
 import type { RecordEntity } from '../entities.ts'
 
 /** The facts that a condition or a row needs about a field. */

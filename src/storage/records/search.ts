@@ -1,5 +1,6 @@
+import { orderOf } from '../../model/value-order.ts'
 import { unpackColumn } from '../columns/columns.ts'
-import { findPlace, orderIn, type Place } from '../columns/look-up.ts'
+import { findPlace, type Place } from '../columns/look-up.ts'
 import { fieldReader } from '../columns/readable-records.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Among } from './record-source.ts'
@@ -21,7 +22,7 @@ export function searchBy(
   slot: (rank: number) => number,
 ): Search<string, string> {
   const described = fields[field] as RecordEntity['fields'][number]
-  const order = orderIn(described)
+  const order = orderOf(described)
   const value = fieldReader({ name: described.name, path: [] })
   return { length, slot, compare: (json, key) => order.compare(order.key(value(json)), key) }
 }

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseWritten } from '../../../src/lib/json.ts'
 import { readTextQuery } from '../../../src/model/text-query.ts'
+import { orderOf } from '../../../src/model/value-order.ts'
 import { openColumn, openPostings } from '../../../src/storage/columns/columns.ts'
 import { allSlots, type Edit, packEdits, packParts, toSlots } from '../../../src/storage/columns/edits.ts'
 import { placesInFile, reviseField } from '../../../src/storage/columns/field-revision.ts'
 import { finishField } from '../../../src/storage/columns/field-writer.ts'
-import { orderIn } from '../../../src/storage/columns/look-up.ts'
 import { newValues } from '../../../src/storage/columns/rank-revision.ts'
 import { inParts } from '../../../src/storage/columns/ranks-in-order.ts'
 import { addWords, indexWords } from '../../../src/storage/columns/search-texts.ts'
@@ -33,7 +33,7 @@ import { temporaryFolder } from '../../support/service/service.ts'
 const types = ['integer', 'number', 'text', 'json'] as const
 type Type = (typeof types)[number]
 
-const order = (type: Type) => orderIn({ type, collation: undefined })
+const order = (type: Type) => orderOf({ type, collation: undefined })
 const keyOf = (type: Type, json: string) => order(type).key(parseWritten(json))
 
 /** Values as JSON; several may be equal and written differently. '' is null. */
