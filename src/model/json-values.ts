@@ -1,13 +1,12 @@
-import { compileExpression } from '../lib/expressions.ts'
 import { intervalOf } from '../lib/intervals.ts'
 import { exactText, parseExact } from '../lib/json.ts'
-import { matchedText, numberText } from '../lib/json-text.ts'
+import { numberText } from '../lib/json-text.ts'
 import { periodOf } from '../lib/periods.ts'
 import { decimalKey } from '../lib/sort-keys.ts'
-import { type Computed, type Condition, type Constant, eachElement, type PathElement } from './plan.ts'
-import { orderOf } from './value-order.ts'
+import { type Computed, type Constant, eachElement, type FieldRef } from './plan.ts'
+import { orderOf, type ValueOrder } from './value-order.ts'
 
-/** JSON values of records: their members, their equality, conditions on them (Q20), and what is computed of them. */
+/** JSON values of records: their members, their equality (Q20), and what is computed of them. */
 
 const isNested = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && exactText(value) === undefined
@@ -77,52 +76,26 @@ export function constantValue(constant: Constant): unknown {
   }
 }
 
-/** A test of a value that isn't null. */
 type Test = (value: unknown) => boolean
 
-/** Comparisons by the sign of the difference. */
-export const comparisons = {
-  '=': (compared: number) => compared === 0,
-  '<': (compared: number) => compared < 0,
-  '<=': (compared: number) => compared <= 0,
-  '>': (compared: number) => compared > 0,
-  '>=': (compared: number) => compared >= 0,
-} as const
-
-/** A condition on one value. */
-export type ValueCondition = Extract<Condition, { kind: 'compare' | 'in' | 'matches' | 'path matches' }>
-
-/** The condition as a test, with `negated` left out. */
-export function jsonTest(condition: ValueCondition): Test {
-  if (condition.kind === 'path matches') return pathTest(condition.elements)
-  const isList = condition.field.list === true
-  if (condition.kind === 'matches') {
-    const matches = compileExpression(condition.expression)
-    const test = (value: unknown) => matches.test(matchedText(value))
-    return isList ? ofList(test, false) : test
-  }
-  if (condition.kind === 'compare' && condition.operator !== '=') {
-    const { operator, value: constant } = condition
-    if (constant.kind !== 'number') return () => false
-    const key = scalarKey(constantValue(constant))
-    const holds = comparisons[operator]
-    const test = (value: unknown) =>
-      numberText(value) !== undefined && holds(order.compare(scalarKey(value), key))
-    return isList ? ofList(test, false) : test
-  }
-  const constants = condition.kind === 'in' ? condition.values : [condition.value]
-  const scalars = new Set(
-    constants.filter(one => one.kind !== 'json').map(one => scalarKey(constantValue(one))),
-  )
+/** A test by which a value or, of a list, one of its elements equals a constant. */
+export function equalTest(field: FieldRef, constants: readonly Constant[], { key }: ValueOrder): Test {
+  const plain = constants.filter(one => one.kind !== 'json')
+  const keys = new Set(plain.map(one => key(constantValue(one))))
   const nested = constants.filter(one => one.kind === 'json').map(constantValue)
   const test = (value: unknown) =>
-    isNested(value) ? nested.some(one => isSameJson(one, value)) : scalars.has(scalarKey(value))
-  return isList ? ofList(test, true) : test
+    isNested(value) ? nested.some(one => isSameJson(one, value)) : keys.has(key(value))
+  const ofElements = elementTest(field, test)
+  return field.list ? value => (Array.isArray(value) && test(value)) || ofElements(value) : test
 }
 
-const order = orderOf({ type: 'json' })
-/** A text, a number or a boolean as a key that tells kinds apart. */
-const scalarKey = order.key
+/** Makes a test that, of a list, an element has to pass. */
+export const elementTest = ({ list }: FieldRef, test: Test): Test =>
+  list
+    ? value => (Array.isArray(value) ? value.some(element => element !== null && test(element)) : test(value))
+    : test
+
+const scalarKey = orderOf({ type: 'json' }).key
 
 /** True if the values are equal, objects in any order of their keys. It goes only as deep as the constant. */
 function isSameJson(constant: unknown, value: unknown): boolean {
@@ -144,35 +117,6 @@ function isSameJson(constant: unknown, value: unknown): boolean {
     keys.length === Object.keys(other).length &&
     keys.every(key => Object.hasOwn(other, key) && isSameJson(one[key], (other as typeof one)[key]))
   )
-}
-
-/** Makes a test that passes if an element of a list does. @param isWhole true if the list may pass as well */
-const ofList =
-  (test: Test, isWhole: boolean): Test =>
-  value =>
-    Array.isArray(value)
-      ? (isWhole && test(value)) || value.some(element => element !== null && test(element))
-      : test(value)
-
-/** A test by the operator `~>`. */
-function pathTest(elements: readonly PathElement[]): Test {
-  const tests = elements.map(elementTest)
-  return value =>
-    Array.isArray(value) && value.length === tests.length && tests.every((test, at) => test(value[at]))
-}
-
-function elementTest(element: PathElement): Test {
-  if (typeof element === 'number') {
-    const wanted = decimalKey(String(element))
-    return value => {
-      const number = numberText(value)
-      return number !== undefined && decimalKey(number) === wanted
-    }
-  }
-  const matches = compileExpression(element.expression)
-  return value =>
-    (typeof value === 'string' || (element.indexes && numberText(value) !== undefined)) &&
-    matches.test(matchedText(value))
 }
 
 /**

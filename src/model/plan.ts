@@ -30,31 +30,18 @@ export const listOf = (entity: Entity, page: Page): Plan => ({
  * `in` also match without a value.
  */
 export type Condition =
+  | ValueCondition
   | { readonly kind: 'and' | 'or'; readonly of: readonly Condition[] }
   /** No record matches. */
   | { readonly kind: 'none' }
   /** The record has no value; negated: it has one. */
   | { readonly kind: 'null'; readonly field: FieldRef; readonly negated: boolean }
-  | {
-      readonly kind: 'compare'
-      readonly field: FieldRef
-      readonly operator: '=' | '<' | '<=' | '>' | '>='
-      readonly value: Constant
-      readonly negated: boolean
-    }
   /** The value is compared with that of another field. A record without one of them doesn't match, negated or not. */
   | {
       readonly kind: 'fields'
       readonly field: FieldRef
       readonly operator: '=' | '<' | '<=' | '>' | '>='
       readonly other: FieldRef
-      readonly negated: boolean
-    }
-  /** The value is one of these, which are sorted, distinct and not empty. */
-  | {
-      readonly kind: 'in'
-      readonly field: FieldRef
-      readonly values: readonly Constant[]
       readonly negated: boolean
     }
   /**
@@ -85,6 +72,30 @@ export type Condition =
    * keys of as many records as its page may have, in the order of a shuffle.
    */
   | { readonly kind: 'sample'; readonly plan: Plan; readonly size: number; readonly seed: number }
+  /** The fields contain the words of the text (`match`). */
+  | {
+      readonly kind: 'text'
+      readonly fields: readonly FieldRef[]
+      readonly words: TextQuery
+      readonly negated: boolean
+    }
+
+/** A condition on the value of one field, which an operator of its own knows (docs/decisions/0088). */
+export type ValueCondition =
+  | {
+      readonly kind: 'compare'
+      readonly field: FieldRef
+      readonly operator: '=' | '<' | '<=' | '>' | '>='
+      readonly value: Constant
+      readonly negated: boolean
+    }
+  /** The value is one of these, which are sorted, distinct and not empty. */
+  | {
+      readonly kind: 'in'
+      readonly field: FieldRef
+      readonly values: readonly Constant[]
+      readonly negated: boolean
+    }
   /**
    * The text matches an expression of RE2's syntax, unanchored (docs/decisions/0036). Within JSON, numbers,
    * booleans and structures have a text, too.
@@ -102,13 +113,8 @@ export type Condition =
       readonly elements: readonly PathElement[]
       readonly negated: boolean
     }
-  /** The fields contain the words of the text (`match`). */
-  | {
-      readonly kind: 'text'
-      readonly fields: readonly FieldRef[]
-      readonly words: TextQuery
-      readonly negated: boolean
-    }
+
+export type Leaf<K extends Condition['kind']> = Extract<Condition, { readonly kind: K }>
 
 /**
  * A pattern for one element of a path: a whole number, or an anchored expression for a text. With `indexes`,
@@ -179,14 +185,6 @@ export const isWholeField = ({ path, computed, related }: FieldRef): boolean =>
  */
 export const differsIfMissing = ({ type, list, path }: FieldRef): boolean =>
   type === 'json' && (list !== true || path.length > 0)
-
-/** True if a comparison holds for a record without a value. */
-export const holdsIfMissing = (
-  leaf: Extract<Condition, { kind: 'compare' | 'in' | 'matches' | 'path matches' }>,
-): boolean =>
-  leaf.negated &&
-  differsIfMissing(leaf.field) &&
-  (leaf.kind === 'in' || (leaf.kind === 'compare' && leaf.operator === '='))
 
 /**
  * A value to compare with, converted to the type of the field. A JSON field is compared with constants of

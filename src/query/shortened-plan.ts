@@ -1,4 +1,5 @@
 import type { Entity } from '../model/entities.ts'
+import { equality } from '../model/operators/list.ts'
 import type { Condition, Constant, Plan } from '../model/plan.ts'
 import { leavesOf, plansIn, withParts, withRelated } from '../model/plan-fields.ts'
 
@@ -19,8 +20,9 @@ export const withEntities = (plan: Plan, entities: ReadonlyMap<string, Entity>):
 const same = <T>(value: T): T => value
 
 function asRows(condition: Condition): Condition {
-  if (condition.kind !== 'in') return condition
-  const { field, values, negated } = condition
+  const equal = equality(condition)
+  if (!equal || equal.values.length === 1) return condition
+  const { field, values, negated } = equal
   return { kind: 'in rows', fields: [field], rows: `[${values.map(rowOf).join()}]`, negated }
 }
 
@@ -40,7 +42,7 @@ function jsonOf(constant: Constant): string {
 }
 
 const constantsIn = ({ where }: Plan): number =>
-  leavesOf(where).reduce((sum, leaf) => sum + (leaf.kind === 'in' ? leaf.values.length : 0), 0) +
+  leavesOf(where).reduce((sum, leaf) => sum + (equality(leaf)?.values.length ?? 0), 0) +
   plansIn(where).reduce((sum, plan) => sum + constantsIn(plan), 0)
 
 /** Changes a plan. The recursion is as deep as the query at most. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { memo } from '../../lib/memo.ts'
+import { equality } from '../../model/operators/list.ts'
 import { type Condition, type Constant, differsIfMissing, type FieldRef } from '../../model/plan.ts'
 import type { Checked } from './scope.ts'
 
@@ -60,8 +61,8 @@ function mergedValues(kind: 'and' | 'or', parts: readonly Condition[]): readonly
   const rest: Condition[] = []
   const negated = kind === 'and'
   for (const part of parts) {
-    const values = valuesOf(part, negated)
-    if (!values) {
+    const values = equality(part)
+    if (values?.negated !== negated) {
       rest.push(part)
       continue
     }
@@ -72,13 +73,6 @@ function mergedValues(kind: 'and' | 'or', parts: readonly Condition[]): readonly
   }
   for (const { field, values } of fields.values()) rest.push(oneOfSome(field, values, negated))
   return rest
-}
-
-function valuesOf(condition: Condition, negated: boolean) {
-  if (condition.kind === 'in' && condition.negated === negated) return condition
-  if (condition.kind === 'compare' && condition.operator === '=' && condition.negated === negated)
-    return { field: condition.field, values: [condition.value] }
-  return undefined
 }
 
 /** Matches any of the values, in any order. There may be none. */

@@ -1,9 +1,10 @@
 import { compileExpression } from '../../lib/expressions.ts'
 import { matchedText } from '../../lib/json-text.ts'
-import { firstKeys, textForm } from '../../lib/sort-keys.ts'
+import { firstKeys } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { comparisons, constantValue, jsonTest, type ValueCondition } from '../../model/json-values.ts'
-import { type Constant, holdsIfMissing } from '../../model/plan.ts'
+import { constantValue } from '../../model/json-values.ts'
+import { holdsIfMissing, testOf } from '../../model/operators/list.ts'
+import type { Constant, ValueCondition } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { findPlace, type Place, placesIn } from './look-up.ts'
@@ -151,28 +152,4 @@ export function numbersIn(facts: FieldFacts): { from: number; end: number } {
 export function required({ values }: Pick<FieldFacts, 'values'>): Values {
   if (!values) throw new Error('the values of a field are not at hand')
   return values
-}
-
-/**
- * Returns the condition as a test of a value that is not null, with `negated` left out.
- * @param collation of the field that the value comes from
- */
-export function testOf(
-  condition: ValueCondition,
-  type: FieldType,
-  collation?: string,
-): (value: unknown) => boolean {
-  if (type === 'json' || condition.kind === 'path matches') return jsonTest(condition)
-  if (condition.kind === 'matches') {
-    const { test } = compileExpression(condition.expression)
-    return value => test(textForm(value))
-  }
-  const order = orderOf({ type, collation })
-  if (condition.kind === 'in') {
-    const keys = new Set(condition.values.map(constant => order.key(constantValue(constant))))
-    return value => keys.has(order.key(value))
-  }
-  const key = order.key(constantValue(condition.value))
-  const holds = comparisons[condition.operator]
-  return value => holds(order.compare(order.key(value), key))
 }

@@ -1,8 +1,9 @@
 import { numberText } from '../../lib/json-text.ts'
 import { binaryText, decimalKey, instant } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { canonicalJson, comparisons, type ValueCondition } from '../../model/json-values.ts'
-import type { Condition, FieldRef } from '../../model/plan.ts'
+import { canonicalJson } from '../../model/json-values.ts'
+import { comparisons } from '../../model/operators/compare.ts'
+import type { FieldRef, Leaf, ValueCondition } from '../../model/plan.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { type GivenColumn, type GivenPostings, openColumn, openPostings } from './columns.ts'
 import { type FieldFacts, ranksFor, required } from './leaves.ts'
@@ -123,7 +124,7 @@ function factsAt(opened: readonly FieldFacts[], at: number): FieldFacts {
   return found
 }
 
-type Compared = Extract<Condition, { kind: 'fields' }>
+type Compared = Leaf<'fields'>
 
 /** A comparison of two fields, which are positions in `facts`. */
 export interface FieldsNode extends Pick<Compared, 'kind' | 'operator' | 'negated'> {

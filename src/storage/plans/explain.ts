@@ -1,3 +1,4 @@
+import { equality } from '../../model/operators/list.ts'
 import { type Condition, eachElement, type FieldRef, isWholeField, type Plan } from '../../model/plan.ts'
 import { termsOf } from '../../model/plan-fields.ts'
 import type { Viewer } from '../../model/readers.ts'
@@ -83,8 +84,8 @@ function adviceOn({ entity, where }: Plan): string | null {
 
 /** The field of a condition that few records are likely to fulfil. */
 function selectiveField(condition: Condition): readonly string[] {
-  const isEqual = condition.kind === 'in' || (condition.kind === 'compare' && condition.operator === '=')
-  if (!isEqual || condition.negated) return []
-  const { name, type } = condition.field
-  return !isWholeField(condition.field) || type === 'json' || type === 'boolean' ? [] : [name]
+  const equal = equality(condition)
+  if (!equal || equal.negated) return []
+  const { name, type } = equal.field
+  return !isWholeField(equal.field) || type === 'json' || type === 'boolean' ? [] : [name]
 }

@@ -1,18 +1,23 @@
 import { PlanRefused } from '../../lib/errors.ts'
 import { postgresExpression, postgresRefusal } from '../../lib/expressions.ts'
-import { type Constant, differsIfMissing, type FieldRef, holdsIfMissing } from '../../model/plan.ts'
+import { holdsIfMissing } from '../../model/operators/list.ts'
+import {
+  type Constant,
+  differsIfMissing,
+  type FieldRef,
+  type Leaf,
+  type ValueCondition,
+} from '../../model/plan.ts'
 import { numericBound } from '../tables/bounds.ts'
 import type { Bind } from '../tables/cells.ts'
-import type { Leaf, Outer } from '../tables/dialect.ts'
+import type { Outer } from '../tables/dialect.ts'
 import type { Value } from './driver.ts'
 import { isStorableNumber, storableInJson, storableJson } from './json.ts'
 
 /** Conditions on JSON, as SQL on `jsonb`. */
 
-type Test = Leaf<'compare' | 'in' | 'matches' | 'path matches'>
-
 /** @param value of the leaf's field */
-export function testJson(leaf: Test, value: string, bind: Bind<Value>): string {
+export function testJson(leaf: ValueCondition, value: string, bind: Bind<Value>): string {
   return whereKnown(value, leaf.negated, holdsIfMissing(leaf), testOf(leaf, bind))
 }
 
@@ -33,7 +38,7 @@ const it = 'v.v'
 const whereKnown = (value: string, negated: boolean, isTrueOfNull: boolean, test: string): string =>
   `(SELECT ${it} ${isTrueOfNull ? 'IS NULL OR' : 'IS NOT NULL AND'} ${negated ? 'NOT ' : ''}(${test}) FROM (SELECT ${value} AS v OFFSET 0) AS v)`
 
-function testOf(leaf: Test, bind: Bind<Value>): string {
+function testOf(leaf: ValueCondition, bind: Bind<Value>): string {
   switch (leaf.kind) {
     case 'compare':
       return compared(leaf, bind)

@@ -1,7 +1,8 @@
 import { decimalKey } from '../../lib/sort-keys.ts'
 import type { Field } from '../../model/entities.ts'
 import { canonicalJson, constantValue } from '../../model/json-values.ts'
-import { differsIfMissing, holdsIfMissing, type TextQuery } from '../../model/plan.ts'
+import { equality, holdsIfMissing } from '../../model/operators/list.ts'
+import { differsIfMissing, type TextQuery } from '../../model/plan.ts'
 import { type Bind, type Cell, namedKeys } from '../tables/cells.ts'
 import { selectOf } from '../tables/conditions.ts'
 import type { Dialect, Outer, Reading, SearchedValue, Source } from '../tables/dialect.ts'
@@ -116,8 +117,9 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     memberOf,
     testJson: (leaf, whole) => {
       const { field, negated } = leaf
-      if (leaf.kind === 'in') {
-        const wanted = bind(JSON.stringify(leaf.values.map(one => canonicalJson(constantValue(one)))))
+      const { values = [] } = equality(leaf) ?? {}
+      if (values.length > 1) {
+        const wanted = bind(JSON.stringify(values.map(one => canonicalJson(constantValue(one)))))
         const value = memberOf(whole, field.path)
         return amongJson({ field, value }, `SELECT value FROM json_each(${wanted})`, negated)
       }

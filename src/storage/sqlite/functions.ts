@@ -9,8 +9,9 @@ import { percentileOf } from '../../lib/percentiles.ts'
 import { periodOf, type TimeUnit } from '../../lib/periods.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
-import { canonicalJson, jsonTest, memberAt, type ValueCondition } from '../../model/json-values.ts'
-import type { FieldRef, TextQuery } from '../../model/plan.ts'
+import { canonicalJson, memberAt } from '../../model/json-values.ts'
+import { testOf } from '../../model/operators/list.ts'
+import type { FieldRef, TextQuery, ValueCondition } from '../../model/plan.ts'
 import { matchesText, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
 import { digits, instantBound } from '../tables/bounds.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'
@@ -41,7 +42,7 @@ const expression = kept(compileExpression)
 const path = kept(text => JSON.parse(text) as FieldRef['path'])
 const leaf = kept(text => {
   const condition = JSON.parse(text) as ValueCondition
-  return { path: condition.field.path, test: jsonTest(condition) }
+  return { path: condition.field.path, test: testOf(condition, 'json') }
 })
 
 /** The words to find, and which of the values that follow are JSON (Q27). */

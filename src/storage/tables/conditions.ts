@@ -3,8 +3,10 @@ import {
   type Constant,
   differsIfMissing,
   type FieldRef,
+  type Leaf,
   type Plan,
   type Rows,
+  type ValueCondition,
 } from '../../model/plan.ts'
 import {
   type Bound,
@@ -16,7 +18,7 @@ import {
   textBound,
 } from './bounds.ts'
 import { type Cell, joinBalanced } from './cells.ts'
-import type { Dialect, Inner, InnerRows, Leaf, Outer } from './dialect.ts'
+import type { Dialect, Inner, InnerRows, Outer } from './dialect.ts'
 import { keyOf } from './values.ts'
 
 /** The values that a condition refers to, in a dialect. */
@@ -86,7 +88,7 @@ export function compileCondition(condition: Condition, scope: Scope): string {
 
 const isJson = ({ field }: { readonly field: FieldRef }, { cell }: Scope) => cell(field).kind === 'json'
 
-const ofJson = (leaf: Leaf<'compare' | 'in' | 'matches' | 'path matches'>, { dialect, parsed }: Scope) =>
+const ofJson = (leaf: ValueCondition, { dialect, parsed }: Scope) =>
   dialect.testJson(leaf, parsed(leaf.field))
 
 /** The value as conditions read it. */

@@ -1,5 +1,5 @@
 import type { Field, FieldType } from '../../model/entities.ts'
-import type { Aggregate, Computed, Condition, FieldRef, TextQuery } from '../../model/plan.ts'
+import type { Aggregate, Computed, FieldRef, TextQuery, ValueCondition } from '../../model/plan.ts'
 import type { Bound, Comparison } from './bounds.ts'
 import type { Cell } from './cells.ts'
 import type { VisibleRows, Way } from './row-visibility.ts'
@@ -61,8 +61,6 @@ export type Mask =
   | { readonly kind: 'empty list' }
   /** Metadata without these fields, whose characters need no quoting in SQL or in a JSON path. */
   | { readonly kind: 'without'; readonly fields: readonly string[] }
-
-export type Leaf<K extends Condition['kind']> = Extract<Condition, { kind: K }>
 
 /** A value in a statement that is searched for words; NULL: there is none. */
 export interface SearchedValue {
@@ -145,7 +143,7 @@ export interface Dialect {
   /** A member of parsed JSON; NULL also for JSON's null. */
   memberOf(parsed: string, path: FieldRef['path']): string
   /** The condition of a leaf on JSON. */
-  testJson(leaf: Leaf<'compare' | 'in' | 'matches' | 'path matches'>, parsed: string): string
+  testJson(leaf: ValueCondition, parsed: string): string
   /** The condition that words are in the values; never NULL. */
   finds(values: readonly SearchedValue[], words: TextQuery): string
   /** Rows of `in rows` as an inner plan; NULL in place of a value that no value of the field equals. */

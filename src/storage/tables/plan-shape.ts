@@ -1,5 +1,6 @@
 import { parseWritten } from '../../lib/json.ts'
 import type { Entity, Field, Page } from '../../model/entities.ts'
+import { equality } from '../../model/operators/list.ts'
 import { type Condition, isWholeField, type Plan, type TextQuery } from '../../model/plan.ts'
 import { plansIn, relatedIn, termsOf } from '../../model/plan-fields.ts'
 import { highlight } from '../../model/text-query.ts'
@@ -48,12 +49,11 @@ export function isByKey({ entity, where }: Pick<Plan, 'entity' | 'where'>, most 
 }
 
 /** True if the condition lists the values that the field may have. */
-const names = (condition: Condition, field: string, most: number): boolean =>
-  ((condition.kind === 'compare' && condition.operator === '=') ||
-    (condition.kind === 'in' && condition.values.length <= most)) &&
-  !condition.negated &&
-  condition.field.name === field &&
-  isWholeField(condition.field)
+function names(condition: Condition, name: string, most: number): boolean {
+  const equal = equality(condition)
+  if (!equal || equal.negated || equal.values.length > most) return false
+  return equal.field.name === name && isWholeField(equal.field)
+}
 
 /** The entities that a plan reads: its own, those of related records, and those of the plans in its conditions. */
 export function entitiesIn(plan: Plan): readonly Entity[] {

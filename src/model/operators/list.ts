@@ -1,0 +1,41 @@
+import type { FieldType } from '../entities.ts'
+import { type Condition, differsIfMissing, type Leaf, type ValueCondition } from '../plan.ts'
+import { orderOf } from '../value-order.ts'
+import { compare, isIn } from './compare.ts'
+import { matches, pathMatches } from './matches.ts'
+import type { Test, ValueOperator } from './operator.ts'
+
+/** The operators of conditions on values, by the kinds of their conditions. */
+const operators: { readonly [K in ValueCondition['kind']]: ValueOperator<Leaf<K>> } = {
+  compare,
+  in: isIn,
+  matches,
+  'path matches': pathMatches,
+}
+
+const isOnValue = (condition: Condition): condition is ValueCondition => condition.kind in operators
+
+const operatorOf = ({ kind }: ValueCondition) => operators[kind] as ValueOperator<ValueCondition>
+
+/** @returns undefined unless the condition is that a value equals one of some constants */
+export function equality(condition: Condition): Pick<Leaf<'in'>, 'field' | 'values' | 'negated'> | undefined {
+  if (!isOnValue(condition)) return undefined
+  const { field, negated } = condition
+  const values = operatorOf(condition).equals?.(condition)
+  return values && { field, values, negated }
+}
+
+/** True if a condition holds for a record without a value. */
+export const holdsIfMissing = (condition: ValueCondition): boolean =>
+  condition.negated && differsIfMissing(condition.field) && equality(condition) !== undefined
+
+/**
+ * Returns the condition as a test of a value that is not null, with `negated` left out.
+ * @param collation of the field that the value comes from
+ */
+export function testOf(condition: ValueCondition, type: FieldType, collation?: string): Test {
+  return operatorOf(condition).test(condition, {
+    isJson: type === 'json',
+    order: orderOf({ type, collation }),
+  })
+}
