@@ -3,7 +3,7 @@ import { type Condition, differsIfMissing, type Leaf, type ValueCondition } from
 import { orderOf } from '../value-order.ts'
 import { compare, isIn } from './compare.ts'
 import { matches, pathMatches } from './matches.ts'
-import type { Test, ValueOperator } from './operator.ts'
+import type { Searched, Test, ValueOperator } from './operator.ts'
 
 /** The operators of conditions on values, by the kinds of their conditions. */
 const operators: { readonly [K in ValueCondition['kind']]: ValueOperator<Leaf<K>> } = {
@@ -24,6 +24,13 @@ export function equality(condition: Condition): Pick<Leaf<'in'>, 'field' | 'valu
   const values = operatorOf(condition).equals?.(condition)
   return values && { field, values, negated }
 }
+
+/** The constants that a condition looks up in a column; undefined if all values have to be at hand. */
+export const soughtIn = (condition: ValueCondition) => operatorOf(condition).sought?.(condition)
+
+/** Finds the values for which a condition is true, with `negated` left out. */
+export const foundIn = <Found>(values: Searched<Found>, condition: ValueCondition): Found =>
+  operatorOf(condition).find(condition, values)
 
 /** True if a condition holds for a record without a value. */
 export const holdsIfMissing = (condition: ValueCondition): boolean =>

@@ -3,10 +3,11 @@ import { matchedText, numberText } from '../../lib/json-text.ts'
 import { decimalKey, textForm } from '../../lib/sort-keys.ts'
 import { elementTest } from '../json-values.ts'
 import type { Leaf, PathElement } from '../plan.ts'
-import type { Test, ValueOperator } from './operator.ts'
+import type { Sql, Test, ValueOperator } from './operator.ts'
 
 /** The text of the value matches an expression (docs/decisions/0036). */
 export const matches: ValueOperator<Leaf<'matches'>> = {
+  find: ({ expression }, values) => values.matching(expression),
   test({ field, expression }, { isJson }) {
     const matcher = compileExpression(expression)
     return isJson
@@ -17,6 +18,7 @@ export const matches: ValueOperator<Leaf<'matches'>> = {
 
 /** The elements of an array match patterns, one by one. */
 export const pathMatches: ValueOperator<Leaf<'path matches'>> = {
+  find: ({ elements }, values) => values.tested(value => sqlOf(elements, value), true),
   test({ elements }) {
     const tests = elements.map(testOf)
     return value =>
@@ -36,4 +38,17 @@ function testOf(element: PathElement): Test {
   return value =>
     (typeof value === 'string' || (element.indexes && numberText(value) !== undefined)) &&
     matcher.test(matchedText(value))
+}
+
+/** SQL that is true if a value of `jsonb` is an array whose elements match. */
+function sqlOf(elements: readonly PathElement[], { value, bind, matches }: Sql): string {
+  const tests = elements.map((element, at) => {
+    const one = `(${value} -> ${at})`
+    if (typeof element === 'number')
+      return `CASE WHEN jsonb_typeof(${one}) = 'number' THEN CAST(${one} AS NUMERIC) = CAST(${bind(String(element))} AS NUMERIC) ELSE false END`
+    const kinds = element.indexes ? "'string', 'number'" : "'string'"
+    return `CASE WHEN jsonb_typeof(${one}) IN (${kinds}) THEN ${matches(one, element.expression)} ELSE false END`
+  })
+  const all = [`jsonb_array_length(${value}) = ${tests.length}`, ...tests].join(' AND ')
+  return `CASE WHEN jsonb_typeof(${value}) = 'array' THEN ${all} ELSE false END`
 }

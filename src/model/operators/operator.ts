@@ -1,4 +1,4 @@
-import type { Constant, ValueCondition } from '../plan.ts'
+import type { Constant, Leaf, ValueCondition } from '../plan.ts'
 import type { ValueOrder } from '../value-order.ts'
 
 /**
@@ -10,12 +10,43 @@ export interface ValueOperator<C extends ValueCondition> {
   equals?(condition: C): readonly Constant[] | undefined
   /** Tests single values, which are not null. */
   test(condition: C, values: Values): Test
+  /** The constants that are looked up among the values of a column, if there are such. All values are at hand otherwise. */
+  sought?(condition: C): readonly Constant[]
+  /** Finds the values for which the condition is true. */
+  find<Found>(condition: C, values: Searched<Found>): Found
 }
 
 /** The values that a condition tests. */
 interface Values {
   readonly isJson: boolean
   readonly order: ValueOrder
+}
+
+/**
+ * The ways in which an engine finds values: the ranks of a column, or SQL that is true of them. Of lists, all but
+ * `tested` find those with such an element.
+ */
+export interface Searched<Found> {
+  /** The values that equal one of these, which for a list may be the whole value. */
+  equal(constants: readonly Constant[]): Found
+  ordered(operator: Exclude<Leaf<'compare'>['operator'], '='>, constant: Constant): Found
+  /** The values whose text matches an expression. */
+  matching(expression: string): Found
+  /**
+   * The values that pass the test of the operator.
+   * @param sql writes that test in SQL, where SQL isn't given the test itself
+   * @param isOfArrays true if only arrays pass; otherwise it is an element of a list that has to
+   */
+  tested(sql: (value: Sql) => string, isOfArrays?: boolean): Found
+}
+
+/** A value in a statement, which is not null. JSON is PostgreSQL's `jsonb`. */
+export interface Sql {
+  readonly value: string
+  readonly isJson: boolean
+  bind(text: string): string
+  /** The condition that the text of a value matches an expression. */
+  matches(value: string, expression: string): string
 }
 
 export type Test = (value: unknown) => boolean

@@ -3,7 +3,8 @@ import { matchedText } from '../../lib/json-text.ts'
 import { firstKeys } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { constantValue } from '../../model/json-values.ts'
-import { holdsIfMissing, testOf } from '../../model/operators/list.ts'
+import { foundIn, holdsIfMissing, soughtIn, testOf } from '../../model/operators/list.ts'
+import type { Searched } from '../../model/operators/operator.ts'
 import type { Constant, ValueCondition } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { mayGoOn } from '../runtime/limits.ts'
@@ -11,7 +12,7 @@ import { findPlace, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import type { Column, Postings } from './stored-column.ts'
 import type { Values } from './stored-values.ts'
-import { matchTexts, valueAt } from './values.ts'
+import { matchTexts, typedAt, valueAt } from './values.ts'
 
 /** Facts about a field by which the ranks that fulfill a condition are found. */
 export interface FieldFacts {
@@ -25,12 +26,6 @@ export interface FieldFacts {
   readonly read: ((rank: number) => unknown) | null
 }
 
-/** The constants of a condition that are found by binary search, in the order of their places. */
-export function soughtIn(condition: ValueCondition): readonly Constant[] {
-  if (condition.kind === 'compare') return [condition.value]
-  return condition.kind === 'in' ? condition.values : []
-}
-
 /**
  * Finds the ranks of the values for which a condition is true.
  * @param places of the constants, if they are already known
@@ -40,40 +35,55 @@ export function ranksFor(
   facts: FieldFacts,
   places: readonly Place[] | undefined,
 ): RankSet {
-  const ranks = trueFor(condition, facts, places)
+  const ranks = foundIn(searched(condition, facts, places), condition)
   if (!condition.negated) return ranks
   const { distinct } = facts.column
   // The last rank is that of null.
   return complement(ranks, holdsIfMissing(condition) ? distinct + 1 : distinct)
 }
 
-function trueFor(
+function searched(
   condition: ValueCondition,
   facts: FieldFacts,
   places: readonly Place[] | undefined,
-): RankSet {
-  const { distinct } = facts.column
-  if (condition.kind === 'matches' || condition.kind === 'path matches') return scanned(condition, facts)
-  const sought = soughtIn(condition).filter(one => facts.type !== 'json' || one.kind !== 'json')
-  const found = places ?? placesOf(sought, facts)
-  if (condition.kind === 'compare' && condition.operator !== '=') {
-    const [constant] = sought
-    const [place] = found
-    if (!constant || !place || (facts.type === 'json' && constant.kind !== 'number')) return noRanks
-    const { from, end } = numbersIn(facts)
-    const after = place.isThere ? place.at + 1 : place.at
-    const isBelow = condition.operator.startsWith('<')
-    const edge = condition.operator === '<=' || condition.operator === '>' ? after : place.at
-    const numbers = isBelow ? rankRange(from, edge) : rankRange(edge, end)
-    if (facts.type !== 'json' || !condition.field.list) return numbers
-    const values = required(facts)
-    return union(numbers, tested(condition, values, kindsOf(values).nested, distinct), distinct)
+): Searched<RankSet> {
+  const { type, column } = facts
+  const { distinct } = column
+  const isJson = type === 'json'
+  const isList = isJson && condition.field.list === true
+  const placesFor = (constants: readonly Constant[]) => {
+    if (!places) return placesOf(constants, facts)
+    const sought = soughtIn(condition) ?? []
+    return constants === sought ? places : constants.map(one => places[sought.indexOf(one)] as Place)
   }
-  const equal = found.flatMap(({ at, isThere }) => (isThere ? at : [])).sort((one, other) => one - other)
-  const mayBeNested = condition.field.list || soughtIn(condition).some(({ kind }) => kind === 'json')
-  if (facts.type !== 'json' || !mayBeNested) return ranksOf(equal)
-  const values = required(facts)
-  return union(ranksOf(equal), tested(condition, values, kindsOf(values).nested, distinct), distinct)
+  const withNested = (ranks: RankSet, isOfArrays: boolean) => {
+    const { nested } = kindsOf(required(facts))
+    return union(ranks, tested(condition, facts, nested, isOfArrays), distinct)
+  }
+  return {
+    equal: constants => {
+      const plain = isJson ? constants.filter(({ kind }) => kind !== 'json') : constants
+      const found = placesFor(plain).flatMap(({ at, isThere }) => (isThere ? at : []))
+      const equal = ranksOf(found.sort((one, other) => one - other))
+      const isOfPlain = plain.length === constants.length
+      return isList || !isOfPlain ? withNested(equal, isOfPlain) : equal
+    },
+    ordered: (operator, constant) => {
+      const [place] = isJson && constant.kind !== 'number' ? [] : placesFor([constant])
+      if (!place) return noRanks
+      const { from, end } = numbersIn(facts)
+      const after = place.isThere ? place.at + 1 : place.at
+      const edge = operator === '<=' || operator === '>' ? after : place.at
+      const numbers = operator.startsWith('<') ? rankRange(from, edge) : rankRange(edge, end)
+      return isList ? withNested(numbers, true) : numbers
+    },
+    matching: expression => {
+      const ranks = matching(expression, facts, isList)
+      return isList ? withNested(ranks, false) : ranks
+    },
+    tested: (_, isOfArrays = false) =>
+      tested(condition, facts, isOfArrays ? kindsOf(required(facts)).nested : 0, isOfArrays),
+  }
 }
 
 function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly Place[] {
@@ -87,38 +97,33 @@ function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly P
   })
 }
 
-/** Tests every value, for a condition that only the values themselves can answer. */
-function scanned(condition: ValueCondition, facts: FieldFacts): RankSet {
+/** The ranks of the values that match, without nested ones if these are lists. */
+function matching(expression: string, facts: FieldFacts, isList: boolean): RankSet {
   const values = required(facts)
   const { distinct } = facts.column
-  const kinds =
-    facts.type === 'json' ? kindsOf(values) : { numbers: distinct, booleans: distinct, nested: distinct }
-  if (condition.kind !== 'matches') return tested(condition, values, kinds.nested, distinct)
-  const matcher = compileExpression(condition.expression)
+  const { numbers, nested } =
+    facts.type === 'json' ? kindsOf(values) : { numbers: distinct, nested: distinct }
+  const matcher = compileExpression(expression)
   const ranks: number[] = []
-  const testOthers = (from: number, end: number) => {
-    for (let rank = from; rank < end; rank++) {
-      if ((rank & 0xfff) === 0) mayGoOn()
-      if (matcher.test(matchedText(valueAt(values, rank)))) ranks.push(rank)
-    }
+  matchTexts(values, numbers, matcher, rank => ranks.push(rank))
+  const end = isList ? nested : distinct
+  for (let rank = numbers; rank < end; rank++) {
+    if ((rank & 0xfff) === 0) mayGoOn()
+    if (matcher.test(matchedText(valueAt(values, rank)))) ranks.push(rank)
   }
-  matchTexts(values, kinds.numbers, matcher, rank => ranks.push(rank))
-  testOthers(kinds.numbers, condition.field.list ? kinds.nested : distinct)
-  if (!condition.field.list) return ranksOf(ranks)
-  return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct), distinct)
+  return ranksOf(ranks)
 }
 
-/** The ranks of nested values for which a condition is true. */
-function tested(condition: ValueCondition, values: Values, from: number, end: number): RankSet {
-  const test = testOf(condition, 'json')
-  const needsArray =
-    condition.kind === 'path matches' ||
-    (condition.kind !== 'matches' && soughtIn(condition).every(({ kind }) => kind !== 'json'))
+/** The ranks from one on whose values pass the test of a condition. @param isOfArrays true if only arrays can */
+function tested(condition: ValueCondition, facts: FieldFacts, from: number, isOfArrays: boolean): RankSet {
+  const values = required(facts)
+  const { distinct } = facts.column
+  const test = testOf(condition, facts.type, facts.collation)
   const ranks: number[] = []
-  for (let rank = from; rank < end; rank++) {
+  for (let rank = from; rank < distinct; rank++) {
     if ((rank & 0xfff) === 0) mayGoOn()
-    if (needsArray && values.bytesAt(rank)[0] !== openBracket) continue
-    if (test(valueAt(values, rank))) ranks.push(rank)
+    if (isOfArrays && values.bytesAt(rank)[0] !== openBracket) continue
+    if (test(typedAt(values, rank, facts.type))) ranks.push(rank)
   }
   return ranksOf(ranks)
 }

@@ -11,12 +11,14 @@ import {
   asJsonb,
   asReadable,
   givenRows,
+  jsonAmong,
   jsonbAt,
   jsonTextAt,
   lengthOf,
   numberOf,
+  patternOf,
+  testJson,
 } from './json.ts'
-import { jsonAmong, patternOf, testJson } from './json-conditions.ts'
 import { readRows } from './row-selection.ts'
 import { finds, relevance } from './text-search.ts'
 

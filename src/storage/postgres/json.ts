@@ -1,8 +1,19 @@
+import { PlanRefused } from '../../lib/errors.ts'
+import { postgresExpression, postgresRefusal } from '../../lib/expressions.ts'
 import { exactText, parseExact } from '../../lib/json.ts'
-import { eachElement, type FieldRef } from '../../model/plan.ts'
+import { foundIn, holdsIfMissing } from '../../model/operators/list.ts'
+import type { Searched } from '../../model/operators/operator.ts'
+import {
+  type Constant,
+  differsIfMissing,
+  eachElement,
+  type FieldRef,
+  type ValueCondition,
+} from '../../model/plan.ts'
 import { numericBound } from '../tables/bounds.ts'
 import type { Bind, Cell } from '../tables/cells.ts'
-import type { Inner } from '../tables/dialect.ts'
+import type { Inner, Outer } from '../tables/dialect.ts'
+import type { Value } from './driver.ts'
 
 /**
  * JSON in PostgreSQL. `jsonb` compares numbers by value and objects in any order, but it refuses some of what
@@ -196,3 +207,91 @@ function readAs(kind: Cell['kind'], at: number): string {
 
 /** Has no backslashes, which may be escapes in a literal. */
 const instants = '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9]([.][0-9]{1,6}0*)?Z$'
+
+/** A condition on JSON, as SQL on `jsonb`. @param value of the leaf's field */
+export function testJson(leaf: ValueCondition, value: string, bind: Bind<Value>): string {
+  return whereKnown(value, leaf.negated, holdsIfMissing(leaf), foundIn(searched(leaf, bind), leaf))
+}
+
+/** @param select of one column of `jsonb` */
+export function jsonAmong(
+  { field, value }: Pick<Outer, 'field' | 'value'>,
+  select: string,
+  negated: boolean,
+) {
+  const test = someOf(field, one => `${one} IN (${select})`)
+  return whereKnown(value, negated, negated && differsIfMissing(field), test)
+}
+
+/** The SQL name of the value that is tested. */
+const it = 'v.v'
+
+/** @param test is true or false of a value that isn't null */
+const whereKnown = (value: string, negated: boolean, isTrueOfNull: boolean, test: string): string =>
+  `(SELECT ${it} ${isTrueOfNull ? 'IS NULL OR' : 'IS NOT NULL AND'} ${negated ? 'NOT ' : ''}(${test}) FROM (SELECT ${value} AS v OFFSET 0) AS v)`
+
+/** A value of `jsonb`, as its operator finds it. */
+function searched({ field }: ValueCondition, bind: Bind<Value>): Searched<string> {
+  const ofElements = (test: (one: string) => string) =>
+    field.list
+      ? `CASE jsonb_typeof(${it}) WHEN 'array' THEN ${someElement(test)} ELSE ${test(it)} END`
+      : test(it)
+  return {
+    equal: constants => {
+      const all = constants.flatMap(constant => jsonOf(constant) ?? [])
+      if (constants.length === 1 && all.length === 0) return 'false'
+      const wanted =
+        constants.length === 1 ? `CAST(${bind(all[0] ?? '')} AS JSONB)` : `ANY(CAST(${bind(all)} AS JSONB[]))`
+      return someOf(field, one => `${one} = ${wanted}`)
+    },
+    ordered: (operator, constant) => {
+      if (constant.kind !== 'number') return 'false'
+      const bound = numericBound(operator, constant.text)
+      if (bound === 'none') return 'false'
+      if (bound === 'all') return someOf(field, one => `jsonb_typeof(${one}) = 'number'`)
+      const limit = `${bound.comparison} CAST(${bind(bound.value)} AS NUMERIC)`
+      const isNumber = (one: string) =>
+        `CASE WHEN jsonb_typeof(${one}) = 'number' THEN CAST(${one} AS NUMERIC) ${limit} ELSE false END`
+      return someOf(field, isNumber)
+    },
+    matching: expression => {
+      const pattern = patternOf(expression, bind)
+      return ofElements(one => matchesText(one, pattern))
+    },
+    tested: (sql, isOfArrays) => {
+      const matches = (value: string, expression: string) => matchesText(value, patternOf(expression, bind))
+      const test = (value: string) => sql({ value, isJson: true, bind, matches })
+      return isOfArrays ? test(it) : ofElements(test)
+    },
+  }
+}
+
+/** A constant as JSON text; undefined if `jsonb` holds none that is equal. */
+function jsonOf(constant: Constant): string | undefined {
+  if (constant.kind === 'boolean') return String(constant.value)
+  if (constant.kind === 'json') return storableJson(constant.json)
+  if (constant.kind !== 'number') return JSON.stringify(storableInJson(constant.text))
+  return isStorableNumber(constant.text) ? constant.text : undefined
+}
+
+/** True if the value or, of a list, one of its elements passes the test. */
+const someOf = ({ list }: Pick<FieldRef, 'list'>, test: (one: string) => string) =>
+  list ? `${test(it)} OR ${someElement(test)}` : test(it)
+
+const someElement = (test: (one: string) => string) =>
+  `CASE WHEN jsonb_typeof(${it}) = 'array' THEN EXISTS (SELECT 1 FROM jsonb_array_elements(${it}) AS e (v) WHERE ${test('e.v')}) ELSE false END`
+
+const matchesText = (value: string, pattern: string) => `${matchedText(value)} COLLATE "C" ~ ${pattern}`
+
+/** The text that expressions see of `jsonb`: of a number, all digits. */
+const matchedText = (value: string) =>
+  `(CASE jsonb_typeof(${value}) WHEN 'number' THEN CAST(trim_scale(CAST(${value} AS NUMERIC)) AS TEXT) ELSE ${value} #>> '{}' END)`
+
+/** @throws PlanRefused for an expression that PostgreSQL can't match */
+export function patternOf(expression: string, bind: Bind<Value>): string {
+  const converted = postgresExpression(expression)
+  if (converted !== undefined && !converted.includes('\0')) return `CAST(${bind(converted)} AS TEXT)`
+  throw new PlanRefused(
+    `PostgreSQL can't match the expression ${JSON.stringify(expression)}: ${postgresRefusal(expression) ?? 'it has no NUL'}.`,
+  )
+}

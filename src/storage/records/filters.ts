@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { memo } from '../../lib/memo.ts'
 import { constantValue } from '../../model/json-values.ts'
+import { soughtIn } from '../../model/operators/list.ts'
 import type { Condition } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { indexOf, isPacked, jsonOfPlan, typeOf } from '../columns/columns.ts'
 import type { GivenSlots } from '../columns/edits.ts'
-import { soughtIn } from '../columns/leaves.ts'
 import { costOf, firstOf, select } from '../columns/select.ts'
 import { numbersIn, type PackedSelection, sizeOfSelection } from '../columns/selections.ts'
 import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from '../columns/tasks.ts'
@@ -148,7 +148,7 @@ async function placed(
   const known = task.facts[node.facts]
   if (!known || known.values || !isPacked(known.column)) return node
   const { ref, column } = known
-  const sought = soughtIn(node.condition)
+  const sought = soughtIn(node.condition) ?? []
   facts.note(entity, { ref, lookups: sought.length })
   if (task.records && known.postings) return node
   const order = orderOf(typeOf(entity, ref))
@@ -190,7 +190,7 @@ function isQuick(node: OpenNode): node is QuickNode {
     case 'or':
       return node.of.every(isQuick)
     case 'value':
-      return node.condition.kind === 'compare' || node.condition.kind === 'in'
+      return soughtIn(node.condition) !== undefined
     case 'null':
     case 'none':
       return true

@@ -1,7 +1,7 @@
 import type { Entity } from '../../model/entities.ts'
+import { soughtIn } from '../../model/operators/list.ts'
 import { type Condition, type FieldRef, isWholeField } from '../../model/plan.ts'
 import { type ColumnRef, nameOf, typeOf } from '../columns/columns.ts'
-import { soughtIn } from '../columns/leaves.ts'
 import type { FieldsNode, TaskLeaf } from '../columns/tasks.ts'
 import type { RecordEntity } from '../entities.ts'
 
@@ -74,23 +74,6 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
       return { kind: 'none' }
     case 'null':
       return { kind: 'null', facts: needs.add(where.field, { postings: true }), negated: where.negated }
-    case 'compare':
-    case 'in': {
-      const values = typeOf(entity, where.field).type === 'json'
-      const lookups = soughtIn(where).length
-      return {
-        kind: 'value',
-        facts: needs.add(where.field, { values, lookups, postings: true }),
-        condition: where,
-      }
-    }
-    case 'matches':
-    case 'path matches':
-      return {
-        kind: 'value',
-        facts: needs.add(where.field, { values: true, postings: true }),
-        condition: where,
-      }
     case 'in plan':
       return {
         kind: 'in plan',
@@ -117,6 +100,12 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
     }
     case 'sample':
       return { kind: 'sample', condition: where }
+    default: {
+      const sought = soughtIn(where)
+      const values = sought === undefined || typeOf(entity, where.field).type === 'json'
+      const need = { values, lookups: sought?.length ?? 0, postings: true }
+      return { kind: 'value', facts: needs.add(where.field, need), condition: where }
+    }
   }
 }
 

@@ -1,3 +1,5 @@
+import { foundIn } from '../../model/operators/list.ts'
+import type { Searched } from '../../model/operators/operator.ts'
 import {
   type Condition,
   type Constant,
@@ -51,10 +53,6 @@ export function compileCondition(condition: Condition, scope: Scope): string {
       return 'false'
     case 'null':
       return `${valueSql(condition.field, scope)} IS ${condition.negated ? 'NOT ' : ''}NULL`
-    case 'compare':
-      return isJson(condition, scope) ? ofJson(condition, scope) : compare(condition, scope)
-    case 'in':
-      return isJson(condition, scope) ? ofJson(condition, scope) : inValues(condition, scope)
     case 'in plan':
       return among(condition, scope.inner(condition.plan), scope)
     case 'fields':
@@ -68,11 +66,6 @@ export function compileCondition(condition: Condition, scope: Scope): string {
       const kinds = condition.fields.map(field => scope.cell(field).kind)
       return among(condition, dialect.given(condition.rows, kinds), scope)
     }
-    case 'matches':
-      if (isJson(condition, scope)) return ofJson(condition, scope)
-      return dialect.matches(scope.cell(condition.field).sql, condition.expression, condition.negated)
-    case 'path matches':
-      return ofJson(condition, scope)
     case 'text': {
       const values = condition.fields.map(field => ({
         sql: valueSql(field, scope),
@@ -83,29 +76,50 @@ export function compileCondition(condition: Condition, scope: Scope): string {
       const known = values.map(({ sql }) => `(${sql}) IS NOT NULL`).join(' OR ')
       return condition.negated ? `((${known}) AND NOT ${found})` : found
     }
+    default:
+      return scope.cell(condition.field).kind === 'json'
+        ? dialect.testJson(condition, scope.parsed(condition.field))
+        : foundIn(plainValue(condition, scope), condition)
   }
 }
-
-const isJson = ({ field }: { readonly field: FieldRef }, { cell }: Scope) => cell(field).kind === 'json'
-
-const ofJson = (leaf: ValueCondition, { dialect, parsed }: Scope) =>
-  dialect.testJson(leaf, parsed(leaf.field))
 
 /** The value as conditions read it. */
 const valueSql = (field: FieldRef, { dialect, cell, parsed }: Scope): string =>
   cell(field).kind === 'json' ? dialect.memberOf(parsed(field), field.path) : cell(field).sql
 
-function compare(
-  { field, operator, value, negated }: Leaf<'compare'>,
-  { dialect, cell: find }: Scope,
-): string {
+/** A value that isn't JSON, as its operator finds it. */
+function plainValue({ field, negated }: ValueCondition, { dialect, cell: find }: Scope): Searched<string> {
   const cell = find(field)
-  const bound = boundOf(cell, comparisonOf(operator, negated), value, dialect)
-  if (bound === 'none') return 'false'
-  if (bound === 'all') return `${cell.sql} IS NOT NULL`
-  const right = `${bound.comparison} ${dialect.constant(cell.kind, bound.value)}`
-  const first = dialect.indexTerm(cell, bound.comparison === '=' ? right : undefined)
-  return `${first === undefined ? '' : `${first} AND `}${keyOf(cell, dialect)} ${right}`
+  const isThere = `${cell.sql} IS NOT NULL`
+  const compared = (right: string, first: string | undefined) =>
+    `${first === undefined ? '' : `${first} AND `}${keyOf(cell, dialect)} ${right}`
+  function compare(operator: Comparison, constant: Constant): string {
+    const bound = boundOf(cell, comparisonOf(operator, negated), constant, dialect)
+    if (bound === 'none') return 'false'
+    if (bound === 'all') return isThere
+    const right = `${bound.comparison} ${dialect.constant(cell.kind, bound.value)}`
+    return compared(right, dialect.indexTerm(cell, bound.comparison === '=' ? right : undefined))
+  }
+  return {
+    equal: constants => {
+      const [only] = constants
+      if (only && constants.length === 1) return compare('=', only)
+      const storable = constants.flatMap(constant => {
+        const bound = boundOf(cell, '=', constant, dialect)
+        return typeof bound === 'string' ? [] : [bound.value]
+      })
+      if (storable.length === 0) return negated ? isThere : 'false'
+      const right = dialect.oneOf(cell.kind, storable, negated)
+      return compared(right, negated ? undefined : dialect.indexTerm(cell, right))
+    },
+    ordered: compare,
+    matching: expression => dialect.matches(cell.sql, expression, negated),
+    tested: sql => {
+      const { bindText: bind } = dialect
+      const matches = (value: string, expression: string) => dialect.matches(value, expression, false)
+      return `${negated ? 'NOT ' : ''}(${sql({ value: cell.sql, isJson: false, bind, matches })})`
+    },
+  }
 }
 
 /** Compares two values of a row: as JSON, as numbers, or as what they are. */
@@ -118,18 +132,6 @@ function compareFields({ field, operator, other, negated }: Leaf<'fields'>, scop
   const terms = sides.map(({ cell, value }) => scope.dialect.side(cell, value, how)).join(` ${operator} `)
   const known = sides.map(({ value }) => `${value} IS NOT NULL`).join(' AND ')
   return `${known} AND ${negated ? 'NOT ' : ''}coalesce(${terms}, false)`
-}
-
-function inValues({ field, values, negated }: Leaf<'in'>, { dialect, cell: find }: Scope): string {
-  const cell = find(field)
-  const storable = values.flatMap(value => {
-    const bound = boundOf(cell, '=', value, dialect)
-    return typeof bound === 'string' ? [] : [bound.value]
-  })
-  if (storable.length === 0) return negated ? `${cell.sql} IS NOT NULL` : 'false'
-  const right = dialect.oneOf(cell.kind, storable, negated)
-  const first = negated ? undefined : dialect.indexTerm(cell, right)
-  return `${first === undefined ? '' : `${first} AND `}${keyOf(cell, dialect)} ${right}`
 }
 
 /** Returns the equivalent comparison with a constant that a column of the kind can hold. */
