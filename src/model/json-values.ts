@@ -1,8 +1,10 @@
+import { inUtc } from '../lib/instants.ts'
 import { intervalOf } from '../lib/intervals.ts'
 import { exactText, parseExact } from '../lib/json.ts'
 import { numberText } from '../lib/json-text.ts'
 import { periodOf } from '../lib/periods.ts'
 import { decimalKey } from '../lib/sort-keys.ts'
+import { isGradual as isGradualMask, toChar } from '../lib/to-char.ts'
 import { type Computed, type Constant, eachElement, type FieldRef } from './plan.ts'
 import { orderOf, type ValueOrder } from './value-order.ts'
 
@@ -136,8 +138,20 @@ export function computedOf(computed: Computed, value: unknown): string | undefin
     }
     case 'length':
       return Array.isArray(value) ? String(value.length) : undefined
+    case 'to_string': {
+      if (typeof value === 'string') return JSON.stringify(toChar({ instant: inUtc(value) }, computed.mask))
+      const number = numberText(value)
+      return number === undefined ? undefined : JSON.stringify(toChar({ number }, computed.mask))
+    }
   }
 }
 
-/** True if no other value comes between two values of which the same is computed. */
-export const isGradual = ({ kind }: Computed): boolean => kind === 'interval' || kind === 'period'
+/**
+ * True if no other value comes between two values of which the same is computed.
+ * @param first the first of all values in their order
+ */
+export function isGradual(computed: Computed, first: unknown): boolean {
+  if (computed.kind !== 'to_string') return computed.kind !== 'length'
+  // Masks show instants before the year 1 as they show the year 0.
+  return typeof first === 'string' && isGradualMask(computed.mask) && inUtc(first) >= '0001'
+}

@@ -170,6 +170,8 @@ export type Computed =
   | { readonly kind: 'period'; readonly unit: TimeUnit }
   /** The number of elements of an array. */
   | { readonly kind: 'length' }
+  /** The result of PostgreSQL's `to_char` for an instant in UTC or a number. */
+  | { readonly kind: 'to_string'; readonly mask: string }
 
 /** True for a list of what is found in elements: as a column of a subquery, each of these is a row. */
 export const isOfElements = ({ path, computed }: FieldRef): boolean =>
@@ -239,8 +241,6 @@ export interface Column {
 /** A value of one record. */
 export type Scalar =
   | { readonly kind: 'field'; readonly field: FieldRef }
-  /** The result of PostgreSQL's `to_char` for an instant in UTC or a number. */
-  | { readonly kind: 'to_string'; readonly field: FieldRef; readonly mask: string }
   /** The text of a field with the words of the plan's `match` marked. */
   | { readonly kind: 'highlight'; readonly field: FieldRef; readonly words: TextQuery }
   /** A number that puts records into an order that only depends on their keys and the seed. */

@@ -164,7 +164,10 @@ test('Q22 rows come in every format, in pieces, and as texts by a mask', async t
     note: id % 2 === 0 ? null : `a "note", ${id}`,
   }))
   await service.addRecords('notes', 'id', records)
-  const month = { kind: 'to_string', field: field('at', 'date-time'), mask: 'YYYY-MM' } as const
+  const month = {
+    kind: 'field',
+    field: { ...field('at', 'text'), computed: { kind: 'to_string', mask: 'YYYY-MM' } },
+  } as const
   const note = { kind: 'field', field: field('note', 'text') } as const
   const plan = await planOn(service, 'notes', compare(field('id', 'integer'), '>=', number(10)))
   const shape: Rows = rowsWith([

@@ -106,7 +106,14 @@ test('Q22 numbers and instants are formatted the same way on both engines', asyn
     where: null,
     shape: rows(
       [
-        { name: 'size', value: { kind: 'to_string', field: size, mask: '9,999' }, type: 'text' },
+        {
+          name: 'size',
+          value: {
+            kind: 'field',
+            field: { ...size, type: 'text', computed: { kind: 'to_string', mask: '9,999' } },
+          },
+          type: 'text',
+        },
         { name: 'count', value: { kind: 'aggregate', name: 'count', field: null }, type: 'integer' },
         {
           name: 'years',
@@ -114,7 +121,11 @@ test('Q22 numbers and instants are formatted the same way on both engines', asyn
           type: 'integer',
         },
       ],
-      { groups: [{ kind: 'to_string', field: size, mask: '9,999' }] },
+      {
+        groups: [
+          { kind: 'field', field: { ...size, type: 'text', computed: { kind: 'to_string', mask: '9,999' } } },
+        ],
+      },
     ),
     page: everything,
   }
@@ -126,7 +137,10 @@ test('Q22 numbers and instants are formatted the same way on both engines', asyn
       '{"size":"     0","count":1,"years":1}',
     ].toSorted(),
   )
-  const year: Scalar = { kind: 'to_string', field: created, mask: 'YYYY "of our" DAY' }
+  const year: Scalar = {
+    kind: 'field',
+    field: { ...created, type: 'text', computed: { kind: 'to_string', mask: 'YYYY "of our" DAY' } },
+  }
   const byYear = { ...plan, shape: rows([{ name: 'year', value: year, type: 'text' }], { distinct: true }) }
   assert.match(await list(service, byYear), /^\{"year":"\d{4} of our [A-Z]+ *"\}$/)
 })

@@ -189,7 +189,8 @@ function toText(call: Call): Omit<Called, 'name'> {
   if (mask.kind !== 'text') throw wrong(mask, `A mask is text, such as "YYYY-MM-DD", not ${described(mask)}.`)
   const reason = checkMask(mask.text, found.ref.type === 'date-time' ? 'instant' : 'number')
   if (reason !== undefined) throw wrong(mask, `The mask ${quote(mask.text)} can't be used: ${reason}.`)
-  return scalar({ kind: 'to_string', field: found.ref, mask: mask.text }, 'text')
+  const computed = { kind: 'to_string', mask: mask.text } as const
+  return scalar({ kind: 'field', field: { ...found.ref, type: 'text', computed } }, 'text')
 }
 
 /** `["function", "bucket", field, width or unit]`; its column has the name of the field. */

@@ -16,16 +16,12 @@ import { type Column, type Postings, postingsIn, StoredColumn } from './stored-c
 import { FileNumbers, MemoryNumbers, type Numbers, type Ranks, type StoredField } from './stored-field.ts'
 import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
 
-/** The source of a column: a field, a member inside it, what is computed of it, or, with a mask, its text by `to_string`. */
-export type ColumnRef = FieldRef & { readonly mask?: string }
+export type ColumnRef = FieldRef
 
 /** Highlighted text counts without marks. @throws Error for relevance, which is made of several fields */
-export function columnOf(scalar: Scalar): ColumnRef {
+export function columnOf(scalar: Scalar): FieldRef {
   switch (scalar.kind) {
     case 'field':
-      return scalar.field
-    case 'to_string':
-      return { ...scalar.field, mask: scalar.mask }
     case 'highlight':
       return scalar.field
     default:
@@ -33,26 +29,26 @@ export function columnOf(scalar: Scalar): ColumnRef {
   }
 }
 
-export const indexOf = ({ fields }: RecordEntity, { name }: ColumnRef): number =>
+export const indexOf = ({ fields }: RecordEntity, { name }: FieldRef): number =>
   fields.findIndex(field => field.name === name)
 
-export const isDerived = ({ path, mask, computed, related }: ColumnRef): boolean =>
-  path.length > 0 || mask !== undefined || computed !== undefined || related !== undefined
+export const isDerived = ({ path, computed, related }: FieldRef): boolean =>
+  path.length > 0 || computed !== undefined || related !== undefined
 
 /** The source of the column from which a column is derived. */
-export function baseOf(entity: RecordEntity, ref: ColumnRef): ColumnRef {
-  const { name, path, mask, computed, related } = ref
+export function baseOf(entity: RecordEntity, ref: FieldRef): FieldRef {
+  const { name, path, computed, related } = ref
   if (related) return { name, path, type: valueField(related).type, related }
-  const isMember = path.length > 0 && (mask !== undefined || computed !== undefined)
+  const isMember = path.length > 0 && computed !== undefined
   const type = isMember ? 'json' : (entity.fields.find(field => field.name === name)?.type ?? 'json')
   return { name, path: isMember ? path : [], type }
 }
 
 /** Names a column within its entity. */
-export function nameOf(entity: RecordEntity, ref: ColumnRef): string {
-  if (ref.related) return `${nameOfRelated(ref.related)} ${JSON.stringify([ref.mask, ref.computed])}`
+export function nameOf(entity: RecordEntity, ref: FieldRef): string {
+  if (ref.related) return `${nameOfRelated(ref.related)} ${JSON.stringify([ref.computed])}`
   const at = `${indexOf(entity, ref)}`
-  return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.mask, ref.computed])}` : at
+  return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.computed])}` : at
 }
 
 /** Names a value of related records by the version of their entity, which the values depend on. */
@@ -72,8 +68,7 @@ interface ColumnType {
 }
 
 /** The type and collation by which the values of a column compare. */
-export function typeOf(entity: RecordEntity, ref: ColumnRef): ColumnType {
-  if (ref.mask !== undefined) return { type: 'text', collation: undefined }
+export function typeOf(entity: RecordEntity, ref: FieldRef): ColumnType {
   if (ref.computed !== undefined) return { type: ref.type, collation: undefined }
   if (ref.related) {
     const { of } = ref.related

@@ -1,8 +1,6 @@
-import { inUtc } from '../../lib/instants.ts'
-import { comparable, exactText, parseWritten } from '../../lib/json.ts'
+import { comparable, parseWritten } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
-import { toChar } from '../../lib/to-char.ts'
-import type { Field, FieldType } from '../../model/entities.ts'
+import type { Field } from '../../model/entities.ts'
 import { computedOf, memberAt } from '../../model/json-values.ts'
 import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
@@ -54,13 +52,11 @@ function readerOf(scalar: Scalar): (record: Readonly<Record<string, unknown>>) =
   }
   if (scalar.kind === 'shuffle') throw new Error('records are shuffled by their numbers')
   const value = readField(scalar.field)
-  if (scalar.kind === 'highlight')
-    return record => {
-      const text = value(record)
-      return typeof text === 'string' ? highlight(text, scalar.words) : text
-    }
   if (scalar.kind === 'field') return value
-  return record => textBy(scalar.mask, scalar.field.type, value(record))
+  return record => {
+    const text = value(record)
+    return typeof text === 'string' ? highlight(text, scalar.words) : text
+  }
 }
 
 type ValueOf = (record: Readonly<Record<string, unknown>>) => unknown
@@ -85,13 +81,4 @@ function searchedTexts(
     if (value === undefined || value === null) return []
     return searchable(type === 'json' ? textsIn(value) : [textForm(value)])
   })
-}
-
-/** Formats a value by `to_string`. @returns undefined if it is neither a number nor an instant */
-export function textBy(mask: string, type: FieldType, value: unknown): string | undefined {
-  if (type === 'date-time')
-    return typeof value === 'string' ? toChar({ instant: inUtc(value) }, mask) : undefined
-  const plain = comparable(value)
-  const number = exactText(plain) ?? (typeof plain === 'number' ? JSON.stringify(plain) : undefined)
-  return number === undefined ? undefined : toChar({ number }, mask)
 }

@@ -90,8 +90,9 @@ const tooMany = () =>
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : numberText(value))
 
 function following(start: string, computed: Computed): string {
-  if (computed.kind === 'length') throw new Error('lengths are no buckets')
-  return computed.kind === 'interval' ? nextInterval(start, computed.width) : nextPeriod(start, computed.unit)
+  if (computed.kind === 'interval') return nextInterval(start, computed.width)
+  if (computed.kind === 'period') return nextPeriod(start, computed.unit)
+  throw new Error('what is computed is no bucket')
 }
 
 const isBefore = (one: string, other: string, { kind }: Computed): boolean =>

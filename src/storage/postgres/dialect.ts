@@ -61,12 +61,6 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
     keyOfNumber,
     sortTerms,
     json,
-    toChar: (cell, mask) => {
-      const isTime = cell.kind === 'time' || cell.kind === 'instant'
-      const text = bindText(plainMask(mask, isTime ? 'instant' : 'number'))
-      const value = isTime ? `CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'` : numeric(cell)
-      return `to_char(${value}, ${text})`
-    },
     computed: (cell, computed) => {
       switch (computed.kind) {
         case 'interval':
@@ -75,6 +69,12 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
           return { kind: 'time', sql: byCodePoint(periodOf(cell.sql, computed.unit)), nullable: true }
         case 'length':
           return { kind: 'integer', sql: lengthOf(asReadable(cell.sql)), nullable: true }
+        case 'to_string': {
+          const isTime = cell.kind === 'time' || cell.kind === 'instant'
+          const mask = bindText(plainMask(computed.mask, isTime ? 'instant' : 'number'))
+          const value = isTime ? `CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'` : numeric(cell)
+          return { kind: 'text', sql: byCodePoint(`to_char(${value}, ${mask})`), nullable: true }
+        }
       }
     },
     shuffle: (cells, seed) => {

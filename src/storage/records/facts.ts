@@ -1,9 +1,9 @@
 import { PlanRefused } from '../../lib/errors.ts'
+import type { FieldType } from '../../model/entities.ts'
 import { writtenPath } from '../../model/json-values.ts'
-import { eachElement, type Related } from '../../model/plan.ts'
+import { type Computed, eachElement, type FieldRef, type Related } from '../../model/plan.ts'
 import {
   baseOf,
-  type ColumnRef,
   type DerivedColumn,
   distinctIn,
   type GivenColumn,
@@ -47,7 +47,7 @@ export class Facts extends FieldsAtHand {
   related: (
     turn: Turn,
     entity: RecordEntity,
-    ref: ColumnRef & { readonly related: Related },
+    ref: FieldRef & { readonly related: Related },
   ) => Promise<DerivedColumn> = () => Promise.reject(new Error('no filters are made yet'))
 
   /** Notes look-ups in records or in a file. After many, the field is read into memory. */
@@ -62,7 +62,7 @@ export class Facts extends FieldsAtHand {
    * Returns the words of a field: from its file, which is written at the first search, or from memory, where
    * a column has no file or none can be written.
    */
-  async words(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<GivenWords> {
+  async words(turn: Turn, entity: RecordEntity, ref: FieldRef): Promise<GivenWords> {
     const field = this.stored(entity, ref)
     const { type } = typeOf(entity, ref)
     const revised = await this.revised(turn, entity, ref)
@@ -94,7 +94,7 @@ export class Facts extends FieldsAtHand {
   }
 
   /** True if the words of a field are at hand. */
-  hasWords(entity: RecordEntity, ref: ColumnRef): boolean {
+  hasWords(entity: RecordEntity, ref: FieldRef): boolean {
     return (
       (this.stored(entity, ref) && this.files.words(entity, indexOf(entity, ref))) !== undefined ||
       this.peekKept(entity, `words ${nameOf(entity, ref)}`) !== undefined
@@ -102,7 +102,7 @@ export class Facts extends FieldsAtHand {
   }
 
   /** Reads the file of a field into memory, if the cache has room for it. */
-  async #load(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<void> {
+  async #load(turn: Turn, entity: RecordEntity, ref: FieldRef): Promise<void> {
     const field = this.stored(entity, ref)
     if (!field || !this.cache.hasRoomFor(2 * sizeInMemory(field))) return
     const name = nameOf(entity, ref)
@@ -164,19 +164,19 @@ export class Facts extends FieldsAtHand {
       : null
   }
 
-  async #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<GivenColumn> {
+  async #column(turn: Turn, entity: RecordEntity, ref: FieldRef): Promise<GivenColumn> {
     const given = await this.given(turn, entity, ref)
     return given ?? this.#packed(turn, entity, ref)
   }
 
-  #packed(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
+  #packed(turn: Turn, entity: RecordEntity, ref: FieldRef): Promise<PackedColumn> {
     const what = `column ${nameOf(entity, ref)}`
     if (!isDerived(ref))
       return this.kept(turn, entity, what, () => turn.work.column(entity, indexOf(entity, ref)))
     return this.kept(turn, entity, what, async () => (await this.#derive(turn, entity, ref)).column)
   }
 
-  async #values(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn): Promise<GivenValues> {
+  async #values(turn: Turn, entity: RecordEntity, ref: FieldRef, column: GivenColumn): Promise<GivenValues> {
     const given = await this.given(turn, entity, ref)
     if (given) return given
     const what = `values ${nameOf(entity, ref)}`
@@ -188,7 +188,7 @@ export class Facts extends FieldsAtHand {
   }
 
   /** Writes the file of a field in the background, so that its values are not read again. */
-  #store(entity: RecordEntity, ref: ColumnRef, column: GivenColumn, values: PackedValues): void {
+  #store(entity: RecordEntity, ref: FieldRef, column: GivenColumn, values: PackedValues): void {
     if (isDerived(ref) || changesOf(entity) || !isPacked(column)) return
     const { type } = typeOf(entity, ref)
     const path = this.files.pathOf(entity, indexOf(entity, ref))
@@ -198,7 +198,7 @@ export class Facts extends FieldsAtHand {
   }
 
   /** Makes the file of a field of the base in the background, so that the next change is derived from it. */
-  #storeBase(entity: RecordEntity, ref: ColumnRef): void {
+  #storeBase(entity: RecordEntity, ref: FieldRef): void {
     const changed = changesOf(entity)
     if (!changed || isDerived(ref)) return
     const need = { ref, values: true, lookups: 0, postings: false }
@@ -208,10 +208,9 @@ export class Facts extends FieldsAtHand {
   }
 
   /**
-   * Derives a column of a member inside a JSON field, of computed values, or of texts by `to_string`, and caches
-   * both parts.
+   * Derives a column of a member inside a JSON field, or of computed values, and caches both parts.
    */
-  async #derive(turn: Turn, entity: RecordEntity, ref: ColumnRef) {
+  async #derive(turn: Turn, entity: RecordEntity, ref: FieldRef) {
     const { version } = entity.source
     const made = await this.#derived(turn, entity, ref)
     const name = nameOf(entity, ref)
@@ -220,20 +219,19 @@ export class Facts extends FieldsAtHand {
     return made
   }
 
-  async #derived(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<DerivedColumn> {
-    const isPlain = ref.mask === undefined && ref.computed === undefined
-    const { related } = ref
-    if (related && isPlain) return this.related(turn, entity, { ...ref, related })
+  async #derived(turn: Turn, entity: RecordEntity, ref: FieldRef): Promise<DerivedColumn> {
+    const { related, computed } = ref
+    if (related && !computed) return this.related(turn, entity, { ...ref, related })
     const base = baseOf(entity, ref)
     const column = await this.#column(turn, entity, base)
-    if (!isPlain) return this.#made(turn, entity, base, column, ref)
+    if (computed) return this.#computed(turn, entity, base, column, { type: ref.type, computed })
     const made = await this.#members(turn, entity, ref, column)
     if (distinctIn(made.column) === 0) await this.#refuseMembersOfLists(turn, entity, ref, column)
     return made
   }
 
   /** A member that no record has was meant to be one of the elements if some of these have it. */
-  async #refuseMembersOfLists(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn) {
+  async #refuseMembersOfLists(turn: Turn, entity: RecordEntity, ref: FieldRef, column: GivenColumn) {
     const { name, path } = ref
     for (const [at, step] of path.entries()) {
       if (typeof step !== 'string' || path[at - 1] === eachElement) continue
@@ -248,7 +246,7 @@ export class Facts extends FieldsAtHand {
     }
   }
 
-  async #members(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn) {
+  async #members(turn: Turn, entity: RecordEntity, ref: FieldRef, column: GivenColumn) {
     const texts = await this.#read(turn, entity, ref, column)
     const { type } = typeOf(entity, ref)
     return whilePresent(turn.client, stop =>
@@ -257,21 +255,20 @@ export class Facts extends FieldsAtHand {
   }
 
   /** Derives a column of a value of each distinct one. */
-  async #made(
+  async #computed(
     turn: Turn,
     entity: RecordEntity,
-    base: ColumnRef,
+    base: FieldRef,
     column: GivenColumn,
-    { mask, computed, type }: ColumnRef,
+    of: { readonly type: FieldType; readonly computed: Computed },
   ) {
     const values = await this.#values(turn, entity, base, column)
-    const made = { base: column, count: entity.source.count, values, from: typeOf(entity, base).type }
-    const task = computed ? { ...made, type, computed } : { ...made, type: 'text' as const, mask: mask ?? '' }
+    const task = { base: column, count: entity.source.count, values, ...of }
     return whilePresent(turn.client, stop => turn.work.call('computed', task, stop))
   }
 
   /** Reads the field in one record for each distinct value of the column. */
-  async #read(turn: Turn, entity: RecordEntity, field: ColumnRef, column: GivenColumn) {
+  async #read(turn: Turn, entity: RecordEntity, field: FieldRef, column: GivenColumn) {
     const { work, client } = turn
     const first = await this.firstSlots(turn, entity, column)
     const records = this.records(entity, null)

@@ -61,9 +61,7 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     keyOfNumber: number => `carrel_number_key(${number})`,
     sortTerms,
     json,
-    toChar: ({ kind, sql }, mask) =>
-      `${kind === 'time' ? 'carrel_time_to_char' : 'carrel_number_to_char'}(${sql}, ${bind(mask)})`,
-    computed: ({ sql }, computed) => {
+    computed: ({ kind, sql }, computed) => {
       switch (computed.kind) {
         case 'interval':
           return {
@@ -75,6 +73,10 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
           return { kind: 'time', sql: `carrel_period(${sql}, ${literal(computed.unit)})`, nullable: true }
         case 'length':
           return { kind: 'integer', sql: `CAST(carrel_length(${sql}) AS INTEGER)`, nullable: true }
+        case 'to_string': {
+          const name = kind === 'time' ? 'carrel_time_to_char' : 'carrel_number_to_char'
+          return { kind: 'text', sql: `${name}(${sql}, ${bind(computed.mask)})`, nullable: true }
+        }
       }
     },
     shuffle: (cells, seed) => ({

@@ -109,7 +109,6 @@ export interface Dialect {
   sortTerms(cell: Cell): readonly string[]
   /** The value as JSON. */
   json(cell: Cell, table: ReadTable): string
-  toChar(cell: Cell, mask: string): string
   computed(cell: Cell, computed: Computed): Cell
   /** A value that depends on these and the seed in no order that can be seen. */
   shuffle(cells: readonly Cell[], seed: number): Cell

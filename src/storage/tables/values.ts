@@ -73,10 +73,6 @@ export function createValueWriter({ dialect, table, field, once }: Parts) {
         }
       case 'shuffle':
         return dialect.shuffle(value.fields.map(cellFor), value.seed)
-      case 'to_string': {
-        const sql = dialect.toChar(cellFor(value.field), value.mask)
-        return { kind: 'text', sql: dialect.byCodePoint(sql), nullable: true }
-      }
     }
   }
 

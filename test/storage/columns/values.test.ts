@@ -140,7 +140,8 @@ test('Q22 a column of masked instants has the text of each, whichever mask it is
       const texts = times.toSorted((one, other) => one - other).map(time => new Date(time).toISOString())
       const ranks = Uint32Array.from([...texts.keys(), texts.length, 0])
       const { column, values } = computedColumn({
-        ...{ base: packColumn(ranks, true), count: ranks.length, from: 'date-time', type: 'text', mask },
+        ...{ base: packColumn(ranks, true), count: ranks.length, type: 'text' },
+        computed: { kind: 'to_string', mask },
         values: packValues(
           texts.map(text => JSON.stringify({ at: text })),
           texts.length,
