@@ -16,8 +16,6 @@ import { type Column, type Postings, postingsIn, StoredColumn } from './stored-c
 import { FileNumbers, MemoryNumbers, type Numbers, type Ranks, type StoredField } from './stored-field.ts'
 import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
 
-export type ColumnRef = FieldRef
-
 /** Highlighted text counts without marks. @throws Error for relevance, which is made of several fields */
 export function columnOf(scalar: Scalar): FieldRef {
   switch (scalar.kind) {

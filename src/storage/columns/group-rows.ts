@@ -2,10 +2,9 @@ import { sharedBytes, sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { memberAt } from '../../model/json-values.ts'
 import { holdsIfMissing, testOf } from '../../model/operators/list.ts'
-import type { Aggregate, Condition } from '../../model/plan.ts'
+import type { Aggregate, Condition, FieldRef } from '../../model/plan.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { accumulator, countingRecords } from './aggregates.ts'
-import type { ColumnRef } from './columns.ts'
 import { type Accumulator, groupBy, maxGroups, type Result, tooManyGroups } from './groups.ts'
 import type { FieldFacts } from './leaves.ts'
 import { openSelection, type PackedSelection, partsOf } from './selections.ts'
@@ -18,7 +17,7 @@ export interface GroupTask {
   readonly count: number
   /** null: all records. */
   readonly selection: PackedSelection | null
-  readonly facts: readonly (PackedFacts & { readonly ref: ColumnRef })[]
+  readonly facts: readonly (PackedFacts & { readonly ref: FieldRef })[]
   /** The facts of each column to group by; null: one group of all records. */
   readonly groups: readonly number[] | null
   readonly columns: readonly GroupColumn[]

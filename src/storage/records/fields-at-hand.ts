@@ -1,4 +1,5 @@
-import { type ColumnRef, indexOf, isDerived, nameOf } from '../columns/columns.ts'
+import type { FieldRef } from '../../model/plan.ts'
+import { indexOf, isDerived, nameOf } from '../columns/columns.ts'
 import type { GivenSlots } from '../columns/edits.ts'
 import type { PackedChanges, RevisedField } from '../columns/field-changes.ts'
 import type { StoredField } from '../columns/stored-field.ts'
@@ -43,7 +44,7 @@ export class FieldsAtHand extends KeptFacts {
   }
 
   /** Returns the file of a field. Members inside of a field, and changed versions, have none. */
-  stored(entity: RecordEntity, ref: ColumnRef): StoredField | undefined {
+  stored(entity: RecordEntity, ref: FieldRef): StoredField | undefined {
     if (isDerived(ref) || changesOf(entity)) return undefined
     return this.files.stored(entity, indexOf(entity, ref))
   }
@@ -52,13 +53,13 @@ export class FieldsAtHand extends KeptFacts {
   async given(
     turn: Turn,
     entity: RecordEntity,
-    ref: ColumnRef,
+    ref: FieldRef,
   ): Promise<StoredField | RevisedField | undefined> {
     return this.stored(entity, ref) ?? this.revised(turn, entity, ref)
   }
 
   /** The result of `given` if it is at hand. */
-  peekGiven(entity: RecordEntity, ref: ColumnRef): StoredField | RevisedField | undefined {
+  peekGiven(entity: RecordEntity, ref: FieldRef): StoredField | RevisedField | undefined {
     const changed = changesOf(entity)
     if (!changed) return this.stored(entity, ref)
     const base = this.stored(changed.base, ref)
@@ -67,7 +68,7 @@ export class FieldsAtHand extends KeptFacts {
   }
 
   /** Returns the field of a changed version over the file of its base, if that has one. */
-  async revised(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<RevisedField | undefined> {
+  async revised(turn: Turn, entity: RecordEntity, ref: FieldRef): Promise<RevisedField | undefined> {
     const changed = changesOf(entity)
     if (!changed || isDerived(ref)) return undefined
     const base = this.stored(changed.base, ref)
@@ -83,7 +84,7 @@ export class FieldsAtHand extends KeptFacts {
   async revisedBy(
     turn: Turn,
     base: RecordEntity,
-    ref: ColumnRef,
+    ref: FieldRef,
     revised: Pick<RevisedRecords, 'edits' | 'written'>,
   ): Promise<RevisedField | undefined> {
     const stored = this.stored(base, ref)
@@ -124,4 +125,4 @@ export class FieldsAtHand extends KeptFacts {
   }
 }
 
-const changesName = (entity: RecordEntity, ref: ColumnRef): string => `changes ${nameOf(entity, ref)}`
+const changesName = (entity: RecordEntity, ref: FieldRef): string => `changes ${nameOf(entity, ref)}`

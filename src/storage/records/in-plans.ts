@@ -10,7 +10,7 @@ import {
   type Rows,
 } from '../../model/plan.ts'
 import { listedField } from '../../model/plan-fields.ts'
-import { type ColumnRef, type DerivedColumn, distinctIn, nameOf } from '../columns/columns.ts'
+import { type DerivedColumn, distinctIn, nameOf } from '../columns/columns.ts'
 import type { Membership } from '../columns/memberships.ts'
 import type { RelatedTask } from '../columns/related-column.ts'
 import type { PackedSelection } from '../columns/selections.ts'
@@ -124,8 +124,8 @@ async function selectionOf(
 function translation(
   facts: Facts,
   turn: Turn,
-  inner: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
-  outer: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
+  inner: { readonly entity: RecordEntity; readonly ref: FieldRef; readonly facts: PackedFacts },
+  outer: { readonly entity: RecordEntity; readonly ref: FieldRef; readonly facts: PackedFacts },
 ): Promise<Translation> {
   const name = `translation ${nameOf(inner.entity, inner.ref)} ${outer.entity.source.version} ${nameOf(outer.entity, outer.ref)}`
   return facts.kept(turn, inner.entity, name, () =>
@@ -201,7 +201,7 @@ async function translatedRows(
   return inner
 }
 
-function sideOf({ type, collation, column, values }: PackedFacts, ref: ColumnRef): TranslatedSide {
+function sideOf({ type, collation, column, values }: PackedFacts, ref: FieldRef): TranslatedSide {
   if (!values) throw new Error('the values of a field are not at hand')
   const kinds = { isList: ref.list === true, isOfElements: isOfElements(ref) }
   return { type, collation, ...kinds, distinct: distinctIn(column), values }

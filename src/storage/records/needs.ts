@@ -1,13 +1,13 @@
 import type { Entity } from '../../model/entities.ts'
 import { soughtIn } from '../../model/operators/list.ts'
 import { type Condition, type FieldRef, isWholeField } from '../../model/plan.ts'
-import { type ColumnRef, nameOf, typeOf } from '../columns/columns.ts'
+import { nameOf, typeOf } from '../columns/columns.ts'
 import type { FieldsNode, TaskLeaf } from '../columns/tasks.ts'
 import type { RecordEntity } from '../entities.ts'
 
 /** The facts that a condition or a row needs about a field. */
 export interface Need {
-  readonly ref: ColumnRef
+  readonly ref: FieldRef
   /** True if all its distinct values are needed. */
   readonly values: boolean
   /** Number of values to be looked up among them. */

@@ -1,8 +1,8 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { decidingOrder, type Page } from '../../model/entities.ts'
-import type { Condition, Rows } from '../../model/plan.ts'
-import { type ColumnRef, columnOf, nameOf, openColumn, type PackedColumn } from '../columns/columns.ts'
+import type { Condition, FieldRef, Rows } from '../../model/plan.ts'
+import { columnOf, nameOf, openColumn, type PackedColumn } from '../columns/columns.ts'
 import { type GivenSlots, toSlots } from '../columns/edits.ts'
 import { range } from '../columns/loaded-records.ts'
 import { numbersBetween, type PackedSelection, packedSize } from '../columns/selections.ts'
@@ -67,7 +67,7 @@ export interface RecordOrders {
 /** What to sort by, the most significant first, and the name of the order in the cache. */
 interface Sort {
   readonly name: string
-  readonly refs: readonly (readonly [by: ColumnRef | Relevance, descending: boolean])[]
+  readonly refs: readonly (readonly [by: FieldRef | Relevance, descending: boolean])[]
 }
 
 /** @param cache keeps orders, filters, and what they are made of */
@@ -149,12 +149,12 @@ export function createRecordOrders(source: ChangedSource, cache: RecordCache): R
   }
 }
 
-const columnFor = async (facts: Facts, turn: Turn, entity: RecordEntity, by: ColumnRef | Relevance) =>
+const columnFor = async (facts: Facts, turn: Turn, entity: RecordEntity, by: FieldRef | Relevance) =>
   isRelevance(by)
     ? relevanceOfAll(turn, entity, by, facts)
     : (await facts.make(turn, entity, { ref: by, ...onlyRanks })).column
 
-const peekColumn = (facts: Facts, entity: RecordEntity, by: ColumnRef | Relevance) =>
+const peekColumn = (facts: Facts, entity: RecordEntity, by: FieldRef | Relevance) =>
   isRelevance(by)
     ? facts.peekKept<PackedColumn>(entity, nameOfRelevance(by))
     : facts.peek(entity, { ref: by, ...onlyRanks })?.column
@@ -192,7 +192,7 @@ function quickly(
   return listOf(sorted)
 }
 
-const isRelevance = (by: ColumnRef | Relevance): by is Relevance => 'words' in by
+const isRelevance = (by: FieldRef | Relevance): by is Relevance => 'words' in by
 
 /** @returns null for the order of the key */
 function sortOfRows(entity: RecordEntity, { columns, order }: Rows): Sort | null {

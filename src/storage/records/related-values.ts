@@ -1,6 +1,6 @@
 import type { Client } from '../../lib/fair-queue.ts'
-import type { Rows } from '../../model/plan.ts'
-import { baseOf, type ColumnRef, openColumn } from '../columns/columns.ts'
+import type { FieldRef, Rows } from '../../model/plan.ts'
+import { baseOf, openColumn } from '../columns/columns.ts'
 import { jsonAt, openValues } from '../columns/values.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Facts } from './facts.ts'
@@ -19,7 +19,7 @@ export type AddRelated = (records: readonly string[], slots: ArrayLike<number>) 
 export function createRelatedValues(source: Pick<RecordSource, 'inTurn'>, facts: Facts) {
   /** @returns undefined if no column shows a value of related records */
   return async (entity: RecordEntity, { columns }: Rows, client: Client): Promise<AddRelated | undefined> => {
-    const refs = new Map<string, ColumnRef>()
+    const refs = new Map<string, FieldRef>()
     for (const { value } of columns)
       if ('field' in value && value.field?.related) refs.set(value.field.name, baseOf(entity, value.field))
     if (refs.size === 0) return undefined
