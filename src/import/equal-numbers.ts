@@ -1,6 +1,5 @@
 import { readAt } from '../lib/files-at.ts'
-import { parseWritten } from '../lib/json.ts'
-import { numberText } from '../lib/json-text.ts'
+import { numberText, parseWritten } from '../lib/json.ts'
 import { type Batch, noCode, type Run, readRun } from './batches.ts'
 import { lineOf } from './check-key.ts'
 import type { RunRanks } from './merge.ts'

@@ -1,5 +1,4 @@
 import { withoutLastZeros } from './json.ts'
-import { decimalKey } from './sort-keys.ts'
 
 /** Largest exponent; a larger one counts as this one. */
 const maxExponent = 10 ** 12
@@ -90,4 +89,20 @@ const maxDigits = 1_000
 export function canonicalNumber(text: string): string | undefined {
   if (text.length > maxDigits) return undefined
   return Math.abs(readDecimal(text).exponent) > maxDigits ? undefined : printNumber(text)
+}
+
+const exponentDigits = 13
+
+/** Returns a text for a decimal number that sorts exactly by its value. @param number a number as JSON writes it */
+export function decimalKey(number: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
+  const digits = (whole + fraction).replace(/^0+/, '')
+  if (digits === '') return '1'
+  // The exponent of ten in the form 0.<digits> × 10^power.
+  const power =
+    digits.length - fraction.length + Math.max(-maxExponent, Math.min(maxExponent, Number(exponent)))
+  const key = `${String(power + 2 * maxExponent).padStart(exponentDigits, '0')}${withoutLastZeros(digits)}`
+  // The negative number with the greater magnitude comes first; ':' sorts after every digit.
+  return sign === '' ? `2${key}` : `0${key.replace(/\d/g, digit => String(9 - Number(digit)))}:`
 }

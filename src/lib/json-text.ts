@@ -1,9 +1,5 @@
 import { plainNumber } from './decimals.ts'
-import { exactText } from './json.ts'
-
-/** Returns the JSON text of a number; undefined for other values. */
-export const numberText = (value: unknown): string | undefined =>
-  typeof value === 'number' ? String(value) : exactText(value)
+import { exactText, numberText } from './json.ts'
 
 /**
  * True if two values are numbers with different texts, at least one of which JavaScript

@@ -155,3 +155,7 @@ export const isObject = (value: unknown): value is Members =>
  */
 export const exactText = (value: unknown): string | undefined =>
   exactJson.isRawJSON(value) ? value.rawJSON : undefined
+
+/** Returns the JSON text of a number; undefined for other values. */
+export const numberText = (value: unknown): string | undefined =>
+  typeof value === 'number' ? String(value) : exactText(value)

@@ -1,3 +1,4 @@
+import { decimalKey } from './decimals.ts'
 import { comparable, exactText, isObject, withoutLastZeros } from './json.ts'
 
 /**
@@ -185,24 +186,6 @@ function nextBelow(value: number): number {
   double[0] = value
   bits[0] = (bits[0] as bigint) + (value > 0 ? -1n : 1n)
   return double[0]
-}
-
-/** Largest exponent; a file may contain larger ones, which count as this one. */
-const maxExponent = 10 ** 12
-const exponentDigits = 13
-
-/** Returns a text for a decimal number that sorts exactly by its value. @param number a number as JSON writes it */
-export function decimalKey(number: string): string {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
-  const digits = (whole + fraction).replace(/^0+/, '')
-  if (digits === '') return '1'
-  // The exponent of ten in the form 0.<digits> × 10^power.
-  const power =
-    digits.length - fraction.length + Math.max(-maxExponent, Math.min(maxExponent, Number(exponent)))
-  const key = `${String(power + 2 * maxExponent).padStart(exponentDigits, '0')}${withoutLastZeros(digits)}`
-  // The negative number with the greater magnitude comes first; ':' sorts after every digit.
-  return sign === '' ? `2${key}` : `0${key.replace(/\d/g, digit => String(9 - Number(digit)))}:`
 }
 
 /**

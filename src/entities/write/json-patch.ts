@@ -1,10 +1,9 @@
 import { type Operation, readOperation } from '../../http/json-patch.ts'
 import { Problem } from '../../http/problems.ts'
 import { setMember } from '../../import/constraints.ts'
-import { exactText, isObject, type Members, parseWritten } from '../../lib/json.ts'
+import { decimalKey } from '../../lib/decimals.ts'
+import { exactText, isObject, type Members, numberText, parseWritten } from '../../lib/json.ts'
 import { type PointerBounds, pointer } from '../../lib/json-pointer.ts'
-import { numberText } from '../../lib/json-text.ts'
-import { decimalKey } from '../../lib/sort-keys.ts'
 import { maxRecord } from './check-record.ts'
 
 /** Maximum number of operations; the change of one record doesn't need more. */

@@ -1,4 +1,4 @@
-import { numberText } from '../../lib/json-text.ts'
+import { numberText } from '../../lib/json.ts'
 import { constantValue, elementTest, equalTest } from '../json-values.ts'
 import type { Leaf } from '../plan.ts'
 import type { ValueOperator } from './operator.ts'

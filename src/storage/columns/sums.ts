@@ -1,5 +1,5 @@
+import { decimalKey } from '../../lib/decimals.ts'
 import { exactText, parseExact } from '../../lib/json.ts'
-import { decimalKey } from '../../lib/sort-keys.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { hasExactSums, scaled, scaleOf } from './amounts.ts'
 import type { Accumulator, RanksIn } from './groups.ts'

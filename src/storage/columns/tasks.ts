@@ -1,5 +1,6 @@
-import { numberText } from '../../lib/json-text.ts'
-import { binaryText, decimalKey, instant } from '../../lib/sort-keys.ts'
+import { decimalKey } from '../../lib/decimals.ts'
+import { numberText } from '../../lib/json.ts'
+import { binaryText, instant } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { canonicalJson } from '../../model/json-values.ts'
 import { comparisons } from '../../model/operators/compare.ts'

@@ -1,4 +1,4 @@
-import { decimalKey } from '../../lib/sort-keys.ts'
+import { decimalKey } from '../../lib/decimals.ts'
 import type { Field } from '../../model/entities.ts'
 import { canonicalJson, constantValue } from '../../model/json-values.ts'
 import { equality, holdsIfMissing } from '../../model/operators/list.ts'
