@@ -14,14 +14,13 @@ import {
   postingsOf,
   postingsOfFile,
 } from './columns.ts'
-import { computedColumn } from './computed-column.ts'
+import { computedColumn, relatedColumn } from './derived-columns.ts'
 import { allSlots, type GivenSlots, toSlots } from './edits.ts'
 import { placesInFile, reviseField } from './field-revision.ts'
 import { storeField } from './field-writer.ts'
 import { groupRows } from './group-rows.ts'
 import { revisedColumn } from './rank-revision.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
-import { relatedColumn } from './related-column.ts'
 import { pieceOf } from './rows.ts'
 import {
   addWords,
