@@ -1,13 +1,9 @@
 import { decimalKey } from '../lib/decimals.ts'
-import { inUtc } from '../lib/instants.ts'
-import { intervalOf } from '../lib/intervals.ts'
 import { exactText, numberText, parseExact } from '../lib/json.ts'
-import { periodOf } from '../lib/periods.ts'
-import { isGradual as isGradualMask, toChar } from '../lib/to-char.ts'
-import { type Computed, type Constant, eachElement, type FieldRef } from './plan.ts'
+import { type Constant, eachElement, type FieldRef } from './plan.ts'
 import { orderOf, type ValueOrder } from './value-order.ts'
 
-/** JSON values of records: their members, their equality (Q20), and what is computed of them. */
+/** JSON values of records: their members, and their equality (Q20). */
 
 const isNested = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && exactText(value) === undefined
@@ -118,39 +114,4 @@ function isSameJson(constant: unknown, value: unknown): boolean {
     keys.length === Object.keys(other).length &&
     keys.every(key => Object.hasOwn(other, key) && isSameJson(one[key], (other as typeof one)[key]))
   )
-}
-
-/**
- * Computes a value of another one (docs/decisions/0074).
- * @param value not null, with exact numbers
- * @returns its JSON; undefined if there is none
- */
-export function computedOf(computed: Computed, value: unknown): string | undefined {
-  switch (computed.kind) {
-    case 'interval': {
-      const number = numberText(value)
-      return number === undefined ? undefined : intervalOf(number, computed.width)
-    }
-    case 'period': {
-      const start = typeof value === 'string' ? periodOf(value, computed.unit) : undefined
-      return start && JSON.stringify(start)
-    }
-    case 'length':
-      return Array.isArray(value) ? String(value.length) : undefined
-    case 'to_string': {
-      if (typeof value === 'string') return JSON.stringify(toChar({ instant: inUtc(value) }, computed.mask))
-      const number = numberText(value)
-      return number === undefined ? undefined : JSON.stringify(toChar({ number }, computed.mask))
-    }
-  }
-}
-
-/**
- * True if no other value comes between two values of which the same is computed.
- * @param first the first of all values in their order
- */
-export function isGradual(computed: Computed, first: unknown): boolean {
-  if (computed.kind !== 'to_string') return computed.kind !== 'length'
-  // Masks show instants before the year 1 as they show the year 0.
-  return typeof first === 'string' && isGradualMask(computed.mask) && inUtc(first) >= '0001'
 }

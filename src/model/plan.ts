@@ -1,4 +1,3 @@
-import type { TimeUnit } from '../lib/periods.ts'
 import type { Entity, FieldType, Page } from './entities.ts'
 
 /**
@@ -161,6 +160,8 @@ export interface Related {
 
 /** A step of a path to all elements of an array: the value is the list of what is found in them, without nulls. */
 export const eachElement = -1
+
+export type TimeUnit = 'year' | 'quarter' | 'month' | 'week' | 'day' | 'hour'
 
 /** A value that is computed of another one of the same record; none of null (docs/decisions/0074). */
 export type Computed =

@@ -2,9 +2,25 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
-import { checkMask, plainMask, toChar } from '../../src/lib/to-char.ts'
+import { instantFormat } from '../../src/lib/to-char-instant.ts'
+import { numberFormat } from '../../src/lib/to-char-number.ts'
+import { checkMask, toText } from '../../src/model/functions/to-string.ts'
 import { repeats, runs } from '../support/scale.ts'
 import { closeDatabases, serverUrl } from '../support/service/databases.ts'
+
+/** Writes a value with a mask. */
+const toChar = (value: { readonly instant: string } | { readonly number: string }, mask: string) =>
+  'instant' in value ? instantFormat(mask)(value.instant) : numberFormat(mask)(value.number)
+
+/** Returns the mask with which a statement of PostgreSQL asks. */
+function plainMask(mask: string, kind: 'instant' | 'number'): string {
+  const bound: string[] = []
+  const none = () => ''
+  const bindText = (text: string) => String(bound.push(text))
+  const value = { sql: '', isTime: kind === 'instant', number: none, time: none, json: none, bindText }
+  toText.postgres({ kind: 'to_string', mask }, value)
+  return bound[0] ?? assert.fail('no mask was bound')
+}
 
 test('Q22 to_string writes instants by PostgreSQL’s masks', () => {
   const instant = '2026-01-01T04:19:47.012345678Z'

@@ -1,9 +1,14 @@
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
-import { isWholeWidth, maxWidthPower, readWidth } from '../../lib/intervals.ts'
 import { readPercent } from '../../lib/percentiles.ts'
-import { isTimeUnit, timeUnits } from '../../lib/periods.ts'
-import { checkMask } from '../../lib/to-char.ts'
 import type { FieldType } from '../../model/entities.ts'
+import {
+  isTimeUnit,
+  isWholeWidth,
+  maxWidthPower,
+  readWidth,
+  timeUnits,
+} from '../../model/functions/bucket.ts'
+import { checkMask } from '../../model/functions/to-string.ts'
 import type { Aggregate, Scalar } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, findField, typeNames } from './fields.ts'

@@ -1,5 +1,6 @@
 import { quote } from '../../http/parameters.ts'
 import type { Field, FieldType } from '../../model/entities.ts'
+import { computedValue } from '../../model/functions/functions.ts'
 import type { Aggregate, Column, Condition, Scalar } from '../../model/plan.ts'
 import { type Node, uniqueNames } from '../language/node.ts'
 import { type Extract, onlyArgument } from './clauses.ts'
@@ -86,8 +87,8 @@ function requireBuckets(
   [group, more]: readonly Group[],
   { having, distinct }: Extract['clauses'],
 ): void {
-  const computed = group?.value.kind === 'field' ? group.value.field.computed?.kind : undefined
-  const isBucket = computed === 'interval' || computed === 'period'
+  const computed = group?.value.kind === 'field' ? group.value.field.computed : undefined
+  const isBucket = computed && computedValue(computed).next !== undefined
   if (!group || more || !isBucket)
     throw wrong(
       clause,

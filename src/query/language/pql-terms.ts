@@ -1,4 +1,4 @@
-import { isTimeUnit, timeUnits } from '../../lib/periods.ts'
+import { isTimeUnit, timeUnits } from '../../model/functions/bucket.ts'
 import { type Node, printAst, uniqueNames } from './node.ts'
 import { type Hint, inPql } from './pql-errors.ts'
 import type { PqlScanner, Token } from './pql-scanner.ts'

@@ -1,5 +1,5 @@
 import type { FieldType } from '../../model/entities.ts'
-import { computedOf, isGradual } from '../../model/json-values.ts'
+import { computedValue, computing } from '../../model/functions/functions.ts'
 import type { Computed } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { mayGoOn } from '../runtime/limits.ts'
@@ -22,20 +22,22 @@ interface ComputedTask {
 export function computedColumn(task: ComputedTask): DerivedColumn {
   const { distinct, ranks } = openColumn(task.base, task.count)
   const values = openValues(task.values, distinct)
+  const compute = computing(task.computed)
   let written = 0
   // The text after a run was already read to find its end.
   let last: { readonly rank: number; readonly text: string | undefined } | undefined
   const textAt = (rank: number) => {
     if (last?.rank === rank) return last.text
     if ((written++ & 0xfff) === 0) mayGoOn()
-    const text = computedOf(task.computed, valueAt(values, rank))
+    const text = compute(valueAt(values, rank))
     last = { rank, text }
     return text
   }
   const known = new Map<string, number>()
   /** For each rank, the number of its text from 1; 0: none. */
   const numbers = new Uint32Array(distinct + 1)
-  const endOf = distinct > 0 && isGradual(task.computed, valueAt(values, 0)) ? endOfText : nextRank
+  const isGradual = distinct > 0 && computedValue(task.computed).isGradual(task.computed, valueAt(values, 0))
+  const endOf = isGradual ? endOfText : nextRank
   for (let rank = 0; rank < distinct; ) {
     const text = textAt(rank)
     const end = text === undefined ? rank + 1 : endOf(rank, text, distinct, textAt)

@@ -1,7 +1,8 @@
 import { comparable, parseWritten } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import type { Field } from '../../model/entities.ts'
-import { computedOf, memberAt } from '../../model/json-values.ts'
+import { computing } from '../../model/functions/functions.ts'
+import { memberAt } from '../../model/json-values.ts'
 import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { highlight, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
@@ -64,9 +65,10 @@ type ValueOf = (record: Readonly<Record<string, unknown>>) => unknown
 function readField({ name, path, computed }: FieldRef): ValueOf {
   const read: ValueOf = record => (Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined)
   if (computed === undefined) return read
+  const compute = computing(computed)
   return record => {
     const value = read(record) ?? null
-    const json = value === null ? undefined : computedOf(computed, comparable(value))
+    const json = value === null ? undefined : compute(comparable(value))
     return json === undefined ? undefined : parseWritten(json)
   }
 }

@@ -1,8 +1,7 @@
 import { decimalKey } from '../../lib/decimals.ts'
 import { TooMuch } from '../../lib/errors.ts'
-import { nextInterval } from '../../lib/intervals.ts'
 import { numberText, parseExact } from '../../lib/json.ts'
-import { nextPeriod } from '../../lib/periods.ts'
+import { computedValue } from '../../model/functions/functions.ts'
 import type { Computed, Plan, Rows } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import type { Listing } from '../entities.ts'
@@ -32,7 +31,8 @@ export async function withEmptyBuckets(
   const at = shape.columns.findIndex(({ value }) => JSON.stringify(value) === JSON.stringify(group))
   const computed = group?.kind === 'field' ? group.field.computed : undefined
   const column = shape.columns[at]
-  if (!computed || !column) throw new Error('there is no bucket')
+  const bucket = computed && bucketsOf(computed)
+  if (!bucket || !column) throw new Error('there is no bucket')
   // Null has a row, too, and one more tells that there are too many.
   const all = { ...page, offset: 0, limit: maxBuckets + 2, total: false }
   const { body } = await list({
@@ -48,7 +48,7 @@ export async function withEmptyBuckets(
         .split('\n')
         .filter(line => line !== ''),
     )
-  const filled = fill(rows, computed, shape, column.name)
+  const filled = fill(rows, bucket, shape, column.name)
   // Nulls come first in descending order, as everywhere.
   if (shape.order[0]?.descending) filled.reverse()
   const end = page.limit === null ? filled.length : Math.min(filled.length, page.offset + page.limit)
@@ -61,8 +61,29 @@ export async function withEmptyBuckets(
   }
 }
 
+/** @returns undefined if what is computed is no bucket */
+function bucketsOf(computed: Computed) {
+  const { gives, next } = computedValue(computed)
+  const isNumber = gives === 'number'
+  return (
+    next && {
+      after: (start: string) => next(computed, start),
+      isBefore: (one: string, other: string) =>
+        isNumber ? decimalKey(one) < decimalKey(other) : one < other,
+      json: (start: string) => (isNumber ? start : JSON.stringify(start)),
+    }
+  )
+}
+
+type Buckets = NonNullable<ReturnType<typeof bucketsOf>>
+
 /** @param rows in ascending order, that of null last */
-function fill(rows: readonly string[], computed: Computed, { columns }: Rows, name: string): string[] {
+function fill(
+  rows: readonly string[],
+  { isBefore, after, json }: Buckets,
+  { columns }: Rows,
+  name: string,
+): string[] {
   const starts = rows.map(row => textOf((parseExact(row) as Readonly<Record<string, unknown>>)[name]))
   const known = rows.filter((_, at) => starts[at] !== undefined)
   if (known.length > maxBuckets) throw tooMany()
@@ -70,12 +91,12 @@ function fill(rows: readonly string[], computed: Computed, { columns }: Rows, na
   let next: string | undefined
   for (const [at, row] of known.entries()) {
     const start = starts[at] as string
-    for (; next !== undefined && isBefore(next, start, computed); next = following(next, computed)) {
+    for (; next !== undefined && isBefore(next, start); next = after(next)) {
       if (filled.length >= maxBuckets) throw tooMany()
-      filled.push(emptyRow(next, columns, computed))
+      filled.push(emptyRow(json(next), columns))
     }
     if (filled.push(row) > maxBuckets) throw tooMany()
-    next = following(start, computed)
+    next = after(start)
   }
   return [...filled, ...rows.slice(known.length)]
 }
@@ -88,19 +109,9 @@ const tooMany = () =>
 /** A number as JSON writes it, or an instant; undefined for null. */
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : numberText(value))
 
-function following(start: string, computed: Computed): string {
-  if (computed.kind === 'interval') return nextInterval(start, computed.width)
-  if (computed.kind === 'period') return nextPeriod(start, computed.unit)
-  throw new Error('what is computed is no bucket')
-}
-
-const isBefore = (one: string, other: string, { kind }: Computed): boolean =>
-  kind === 'interval' ? decimalKey(one) < decimalKey(other) : one < other
-
-function emptyRow(start: string, columns: Rows['columns'], { kind }: Computed): string {
+function emptyRow(bucket: string, columns: Rows['columns']): string {
   const members = columns.map(({ name, value }) => {
     const isCount = value.kind === 'aggregate' && (value.name === 'count' || value.name === 'count_distinct')
-    const bucket = kind === 'interval' ? start : JSON.stringify(start)
     return `${JSON.stringify(name)}:${value.kind !== 'aggregate' ? bucket : isCount ? '0' : 'null'}`
   })
   return `{${members.join()}}`

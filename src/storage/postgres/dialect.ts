@@ -1,6 +1,5 @@
-import type { TimeUnit } from '../../lib/periods.ts'
-import { plainMask } from '../../lib/to-char.ts'
 import type { Field } from '../../model/entities.ts'
+import { computedValue } from '../../model/functions/functions.ts'
 import { numericBound } from '../tables/bounds.ts'
 import { type Bind, type Cell, namedKeys, quoteName } from '../tables/cells.ts'
 import type { Dialect, ReadTable, ShownColumn } from '../tables/dialect.ts'
@@ -14,7 +13,6 @@ import {
   jsonAmong,
   jsonbAt,
   jsonTextAt,
-  lengthOf,
   numberOf,
   patternOf,
   testJson,
@@ -34,6 +32,9 @@ const types: Readonly<Record<Cell['kind'], string>> = {
   instant: 'TIMESTAMPTZ',
   json: 'JSONB',
 }
+
+/** The kinds of values that are computed. */
+const kinds = { integer: 'integer', number: 'numeric', text: 'text', 'date-time': 'time' } as const
 
 const byCodePoint = (text: string) => `${text} COLLATE "C"`
 const keyOfNumber = (number: string) => `CAST(${number} AS NUMERIC)`
@@ -62,20 +63,17 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
     sortTerms,
     json,
     computed: (cell, computed) => {
-      switch (computed.kind) {
-        case 'interval':
-          return { kind: 'numeric', sql: intervalOf(numeric(cell), computed.width), nullable: true }
-        case 'period':
-          return { kind: 'time', sql: byCodePoint(periodOf(cell.sql, computed.unit)), nullable: true }
-        case 'length':
-          return { kind: 'integer', sql: lengthOf(asReadable(cell.sql)), nullable: true }
-        case 'to_string': {
-          const isTime = cell.kind === 'time' || cell.kind === 'instant'
-          const mask = bindText(plainMask(computed.mask, isTime ? 'instant' : 'number'))
-          const value = isTime ? `CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'` : numeric(cell)
-          return { kind: 'text', sql: byCodePoint(`to_char(${value}, ${mask})`), nullable: true }
-        }
-      }
+      const { gives, postgres } = computedValue(computed)
+      const sql = postgres(computed, {
+        sql: cell.sql,
+        isTime: cell.kind === 'time' || cell.kind === 'instant',
+        number: () => numeric(cell),
+        time: () => `CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'`,
+        json: () => asReadable(cell.sql),
+        bindText,
+      })
+      const isText = gives === 'text' || gives === 'date-time'
+      return { kind: kinds[gives], sql: isText ? byCodePoint(sql) : sql, nullable: true }
     },
     shuffle: (cells, seed) => {
       const texts = cells.map(({ sql }) => `CAST(${sql} AS TEXT)`).join(', ')
@@ -93,8 +91,6 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
       return { kind: 'numeric', sql, nullable: true }
     },
     percentile: (cell, part) => ({ kind: 'numeric', sql: percentileOf(numeric(cell), part), nullable: true }),
-    extreme: (name, { kind, sql }) =>
-      `${kind === 'boolean' ? (name === 'min' ? 'bool_and' : 'bool_or') : name}(${sql})`,
 
     hasNul: false,
     numberBound: numericBound,
@@ -237,18 +233,6 @@ function numeric({ kind, sql }: Cell): string {
   if (kind === 'json') return numberOf(asJsonb(sql))
   return kind === 'numeric' ? sql : keyOfNumber(sql)
 }
-
-/** SQL of the greatest multiple of the width that is not above the number. Division would round; `mod` doesn't. */
-function intervalOf(number: string, width: string): string {
-  const by = `CAST('${width}' AS NUMERIC)`
-  return `(SELECT CASE WHEN abs(n.v) < 1e1000 THEN n.v - mod(n.v, ${by}) - CASE WHEN mod(n.v, ${by}) < 0 THEN ${by} ELSE 0 END END
-    FROM (SELECT ${number} AS v OFFSET 0) AS n)`
-}
-
-/** SQL of the instant at which a period began, as the built-in tables write it. */
-const periodOf = (instant: string, unit: TimeUnit): string =>
-  `(SELECT CASE WHEN p.v >= TIMESTAMP '0001-01-01' AND p.v < TIMESTAMP '10000-01-01' THEN to_char(p.v, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END
-    FROM (SELECT date_trunc('${unit}', CAST(${instant} AS TIMESTAMPTZ) AT TIME ZONE 'UTC') AS v OFFSET 0) AS p)`
 
 /** SQL that is true if a double can hold the number. For others, the conversion would be an error. */
 const isDouble = (number: string) =>

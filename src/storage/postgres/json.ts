@@ -152,10 +152,6 @@ export function jsonTextAt(whole: string, path: FieldRef['path'], bind: Bind<str
   return `NULLIF(${written}, 'null')`
 }
 
-/** The number of elements of an array; NULL for other values. @param json of the type `json` */
-export const lengthOf = (json: string): string =>
-  `(SELECT CASE WHEN json_typeof(n.v) = 'array' THEN json_array_length(n.v) END FROM (SELECT ${json} AS v OFFSET 0) AS n)`
-
 /** A number of `jsonb`; NULL for other values. */
 export const numberOf = (jsonb: string): string =>
   `(SELECT CASE WHEN jsonb_typeof(n.v) = 'number' THEN CAST(n.v AS NUMERIC) END FROM (SELECT ${jsonb} AS v OFFSET 0) AS n)`

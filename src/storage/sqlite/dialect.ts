@@ -1,5 +1,6 @@
 import { decimalKey } from '../../lib/decimals.ts'
 import type { Field } from '../../model/entities.ts'
+import { computedValue } from '../../model/functions/functions.ts'
 import { canonicalJson, constantValue } from '../../model/json-values.ts'
 import { equality, holdsIfMissing } from '../../model/operators/list.ts'
 import { differsIfMissing, type TextQuery } from '../../model/plan.ts'
@@ -62,21 +63,14 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     sortTerms,
     json,
     computed: ({ kind, sql }, computed) => {
-      switch (computed.kind) {
-        case 'interval':
-          return {
-            kind: 'number',
-            sql: `carrel_interval(${sql}, ${literal(computed.width)})`,
-            nullable: true,
-          }
-        case 'period':
-          return { kind: 'time', sql: `carrel_period(${sql}, ${literal(computed.unit)})`, nullable: true }
-        case 'length':
-          return { kind: 'integer', sql: `CAST(carrel_length(${sql}) AS INTEGER)`, nullable: true }
-        case 'to_string': {
-          const name = kind === 'time' ? 'carrel_time_to_char' : 'carrel_number_to_char'
-          return { kind: 'text', sql: `${name}(${sql}, ${bind(computed.mask)})`, nullable: true }
-        }
+      const { gives } = computedValue(computed)
+      const of = kind === 'time' || kind === 'text' ? 'carrel_of_text' : 'carrel_of_json'
+      const call = `${of}(${sql}, ${bind(JSON.stringify(computed))})`
+      // A number from JavaScript is a REAL, which would be written with a decimal point.
+      return {
+        kind: kinds[gives],
+        sql: gives === 'integer' ? `CAST(${call} AS INTEGER)` : call,
+        nullable: true,
       }
     },
     shuffle: (cells, seed) => ({
@@ -84,7 +78,6 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
       sql: `carrel_shuffle(${[String(seed), ...cells.map(({ sql }) => sql)].join(', ')})`,
       nullable: false,
     }),
-    // A number from JavaScript is a REAL, which would be written with a decimal point.
     relevance: (cells, words) => {
       const values = cells.map(({ sql, kind }) => ({ sql, isJson: kind === 'json' }))
       return `CAST(${callOf('carrel_relevance', values, words)} AS INTEGER)`
@@ -95,7 +88,6 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
       sql: `carrel_percentile(${sql}, ${literal(part)})`,
       nullable: true,
     }),
-    extreme: (name, { sql }) => `${name}(${sql})`,
 
     hasNul: true,
     numberBound: (comparison, number) => ({ comparison, value: decimalKey(number) }),

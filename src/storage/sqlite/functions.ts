@@ -1,15 +1,13 @@
 import { hash } from 'node:crypto'
 import { decimalKey, printNumber } from '../../lib/decimals.ts'
 import { compileExpression } from '../../lib/expressions.ts'
-import { intervalOf } from '../../lib/intervals.ts'
 import { numberText, parseExact } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
 import { percentileOf } from '../../lib/percentiles.ts'
-import { periodOf, type TimeUnit } from '../../lib/periods.ts'
-import { toChar } from '../../lib/to-char.ts'
+import { computedValue } from '../../model/functions/functions.ts'
 import { canonicalJson, memberAt } from '../../model/json-values.ts'
 import { testOf } from '../../model/operators/list.ts'
-import type { FieldRef, TextQuery, ValueCondition } from '../../model/plan.ts'
+import type { Computed, FieldRef, TextQuery, ValueCondition } from '../../model/plan.ts'
 import { matchesText, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
 import { digits, instantBound } from '../tables/bounds.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'
@@ -43,6 +41,12 @@ const leaf = kept(text => {
   return { path: condition.field.path, test: testOf(condition, 'json') }
 })
 
+const computedBy = kept(text => {
+  const computed = JSON.parse(text) as Computed
+  const { of } = computedValue(computed)
+  return (value: unknown) => of(computed, value)
+})
+
 /** The words to find, and which of the values that follow are JSON (Q27). */
 export interface Search {
   readonly words: TextQuery
@@ -61,7 +65,7 @@ const fieldsOf = ({ json }: Search, values: readonly SqlValue[]): string[] =>
 const read = (json: SqlValue) => (json === null ? undefined : (parseExact(String(json)) ?? undefined))
 
 /** @returns NULL for null, else the text that `print` makes of the JSON */
-const printed = (json: SqlValue, print: (value: unknown) => string) => {
+const printed = (json: SqlValue, print: (value: unknown) => string | null) => {
   const value = read(json)
   return value === undefined ? null : print(value)
 }
@@ -136,25 +140,10 @@ const functions = {
     const bound = instantBound('=', String(text), digits.time)
     return text === null || typeof bound === 'string' ? null : bound.value
   },
-  carrel_time_to_char: (text, mask) =>
-    text === null ? null : toChar({ instant: String(text) }, String(mask)),
-  carrel_number_to_char: (value, mask) => {
-    const number = numberIn(value)
-    return number === undefined ? null : toChar({ number }, String(mask))
-  },
-  /** @returns the greatest multiple of the width that is not above the number, as JSON */
-  carrel_interval: (value, width) => {
-    const number = numberIn(value)
-    return number === undefined ? null : (intervalOf(number, String(width)) ?? null)
-  },
-  /** @returns the instant at which the period began */
-  carrel_period: (text, unit) =>
-    text === null ? null : (periodOf(String(text), String(unit) as TimeUnit) ?? null),
-  /** @returns the number of elements of an array */
-  carrel_length: json => {
-    const value = read(json)
-    return Array.isArray(value) ? value.length : null
-  },
+  /** @returns what is computed of a text or an instant */
+  carrel_of_text: (text, how) => (text === null ? null : (computedBy(how)(String(text)) ?? null)),
+  /** @returns what is computed of a number of a column, or of JSON */
+  carrel_of_json: (json, how) => printed(json, value => computedBy(how)(value) ?? null),
   /** @param value a number of a column, or JSON @returns NULL for JSON that is no number */
   carrel_key_of_number: value => {
     const number = numberIn(value)

@@ -118,8 +118,6 @@ export interface Dialect {
   ofNumbers(name: Exclude<Aggregate['name'], 'count' | 'count_distinct' | 'percentile'>, cell: Cell): Cell
   /** @param part of 1, in plain digits */
   percentile(cell: Cell, part: string): Cell
-  /** An aggregate of values that are not numbers. */
-  extreme(name: 'min' | 'max', cell: Cell): string
 
   // Conditions
   /** False if no text of a column contains NUL. */

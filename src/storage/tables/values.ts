@@ -87,7 +87,7 @@ export function createValueWriter({ dialect, table, field, once }: Parts) {
     if (name === 'percentile') return dialect.percentile(cell, part)
     if (name === 'sum' || name === 'avg' || cell.kind === 'json' || cell.kind === 'number')
       return dialect.ofNumbers(name, cell)
-    return { kind: cell.kind, sql: dialect.extreme(name, cell), nullable: true }
+    return { kind: cell.kind, sql: `${name}(${cell.sql})`, nullable: true }
   }
 
   return {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { compileExpression } from '../../../src/lib/expressions.ts'
 import { inUtc } from '../../../src/lib/instants.ts'
-import { toChar } from '../../../src/lib/to-char.ts'
+import { toText } from '../../../src/model/functions/to-string.ts'
 import { orderOf } from '../../../src/model/value-order.ts'
 import { columnsOfRows, openColumn, packColumn } from '../../../src/storage/columns/columns.ts'
 import { computedColumn } from '../../../src/storage/columns/derived-columns.ts'
@@ -150,7 +150,7 @@ test('Q22 a column of masked instants has the text of each, whichever mask it is
       })
       const { distinct, ranks: found } = openColumn(column, ranks.length)
       const read = openValues(values, distinct)
-      const shown = texts.map(text => toChar({ instant: inUtc(text) }, mask))
+      const shown = texts.map(text => toText.of({ kind: 'to_string', mask }, text))
       assert.deepEqual(
         texts.map((_, at) => JSON.parse(jsonAt(read, found[at] as number))),
         shown,

@@ -1,7 +1,24 @@
-import { RecentlyUsed } from './memo.ts'
-import { instantFormat } from './to-char-instant.ts'
-import { instants, numbers, readMask, writePlainMask } from './to-char-mask.ts'
-import { checkNumberMask, numberFormat } from './to-char-number.ts'
+import { inUtc } from '../../lib/instants.ts'
+import { numberText } from '../../lib/json.ts'
+import { RecentlyUsed } from '../../lib/memo.ts'
+import { instantFormat } from '../../lib/to-char-instant.ts'
+import { instants, numbers, readMask, writePlainMask } from '../../lib/to-char-mask.ts'
+import { checkNumberMask, numberFormat } from '../../lib/to-char-number.ts'
+import type { ComputedValue } from './function.ts'
+
+/** The result of PostgreSQL's `to_char` for an instant in UTC or a number. */
+export const toText: ComputedValue<'to_string'> = {
+  gives: 'text',
+  of: ({ mask }, value) => {
+    if (typeof value === 'string') return toChar({ instant: inUtc(value) }, mask)
+    const number = numberText(value)
+    return number === undefined ? undefined : toChar({ number }, mask)
+  },
+  // Masks show instants before the year 1 as they show the year 0.
+  isGradual: ({ mask }, first) => typeof first === 'string' && isGradual(mask) && inUtc(first) >= '0001',
+  postgres: ({ mask }, { isTime, time, number, bindText }) =>
+    `to_char(${isTime ? time() : number()}, ${bindText(plainMask(mask, isTime ? 'instant' : 'number'))})`,
+}
 
 /**
  * A value for PostgreSQL's `to_char` (https://www.postgresql.org/docs/18/functions-formatting.html): an
@@ -15,7 +32,7 @@ const maxLength = 200
 const kept = new RecentlyUsed<string, (text: string) => string>(100)
 
 /** Returns a value written with a mask. @param mask a mask that was checked */
-export function toChar(value: Formatted, mask: string): string {
+function toChar(value: Formatted, mask: string): string {
   const [key, text, make] =
     'instant' in value
       ? ([`i${mask}`, value.instant, instantFormat] as const)
@@ -40,7 +57,7 @@ export function checkMask(mask: string, kind: 'instant' | 'number'): string | un
  * Returns a mask that gives the same result on a PostgreSQL of any locale and time zone.
  * @param mask a mask that was checked
  */
-export function plainMask(mask: string, kind: 'instant' | 'number'): string {
+function plainMask(mask: string, kind: 'instant' | 'number'): string {
   const language = kind === 'instant' ? instants : numbers
   return writePlainMask(readMask(mask, language), language)
 }
@@ -52,7 +69,7 @@ const units = [['YYYY'], ['MM', 'MON', 'MONTH'], ['DD'], ['HH24'], ['MI'], ['SS'
  * True if two instants with the same text have no other text between them, from the year 1 on: a mask that names
  * a unit names all larger ones.
  */
-export function isGradual(mask: string): boolean {
+function isGradual(mask: string): boolean {
   const named = readMask(mask, instants).flatMap(part =>
     part.kind === 'pattern' ? units.findIndex(names => names.includes(part.name.toUpperCase())) : [],
   )
