@@ -34,8 +34,8 @@ export interface EventRow {
   readonly request: string | null
 }
 
-/** Returns the columns from the time to the count, in the order in which they are sealed and inserted. */
-export const valuesOf = (row: EventRow) =>
+/** Returns the columns from the time to the count, in the order in which they are sealed. */
+const valuesOf = (row: EventRow) =>
   [
     row.time,
     row.event,

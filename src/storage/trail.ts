@@ -1,6 +1,8 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import { type Checkpoint, type EventRow, type SignedHead, type TrailKey, valuesOf } from '../model/trail.ts'
+import type { Checkpoint, EventRow, SignedHead, TrailKey } from '../model/trail.ts'
+import type { RowOf } from './schema/table.ts'
+import { event } from './schema/trail.ts'
 
 /** The audit trail (D9, docs/decisions/0027). Changes of the store record their events themselves. */
 export interface Trail {
@@ -82,7 +84,8 @@ export const eventColumns =
   'id, chain, place, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes, repeats, request, hash'
 
 /** The columns of an event that is inserted, and their values. */
-export const insertedColumns =
-  'id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes, repeats, request, chain, place, hash'
-export const insertedValues = (id: number, row: EventRow, hash: Uint8Array) =>
-  [id, ...valuesOf(row), row.changes, row.repeats, row.request, row.chain, row.place, hash] as const
+export const insertedColumns = Object.keys(event.columns) as readonly (keyof RowOf<typeof event>)[]
+export function insertedValues(id: number, row: EventRow, hash: Uint8Array) {
+  const all = { ...row, id, hash }
+  return insertedColumns.map(name => all[name])
+}

@@ -1,6 +1,7 @@
 import { type AuditEvent, chainKindOf, failedLogin } from '../../model/audit-events.ts'
 import { eventHash, eventRow, newChain, nothingBefore } from '../../model/trail.ts'
 import type { Table } from '../schema/table.ts'
+import { event as table } from '../schema/trail.ts'
 import { postgresTypes } from '../schema.ts'
 import { now } from '../statements/statements.ts'
 import { insertedColumns, insertedValues } from '../trail.ts'
@@ -45,10 +46,13 @@ export const insertLoginEvent = insertOf(
 )
 
 function insertOf(value: (name: string, type: string) => string, from = ''): string {
-  return `INSERT INTO event (${insertedColumns})
-    SELECT n.id, :time, :event, ${value('outcome', 'text')}, :eperson, ${value('actor', 'text')}, :client_ip, :method,
-      :object, :reason, :count::bigint, :changes, :repeats, :request, :chain::bigint, :place::bigint,
-      sha256(:before::bytea || int8send(n.id) || ${value('seal', 'bytea')})
+  const computed = {
+    id: 'n.id',
+    outcome: value('outcome', 'text'),
+    actor: value('actor', 'text'),
+    hash: `sha256(:before::bytea || int8send(n.id) || ${value('seal', 'bytea')})`,
+  }
+  return `INSERT INTO event (${insertedColumns}) SELECT ${namedValues(table, computed)}
     FROM (SELECT nextval('event_id_seq') AS id) n${from} RETURNING hash AS event_hash`
 }
 

@@ -51,9 +51,7 @@ function statementsOf(db: Database) {
   const prepared = {
     changes: endOf('chain >= 0'),
     repeats: endOf('chain < 0'),
-    insert: db.prepare(
-      `INSERT INTO event (${insertedColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    insert: db.prepare(`INSERT INTO event (${insertedColumns}) VALUES (${insertedColumns.map(() => '?')})`),
   }
   statements.set(db, prepared)
   return prepared

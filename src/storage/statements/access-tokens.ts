@@ -1,5 +1,6 @@
 import { type AccessToken, maxAccessTokens, type Scope } from '../../model/access-tokens.ts'
 import * as tables from '../schema/sessions.ts'
+import { columnsOf, type RowOf } from '../schema/table.ts'
 import { type AccessTokens, useInterval } from '../sessions.ts'
 import { changeStamp } from './people-rows.ts'
 import type { Change, StatementsOf } from './statements.ts'
@@ -96,15 +97,12 @@ export const accessTokens = {
 export const endAccessTokens = (eperson: string): Change<number> =>
   db.run('DELETE FROM access_token WHERE eperson = $1', eperson)
 
-const columns = 'id, eperson, name, scope, networks, created, expires, used'
+const columns = columnsOf(tables.accessToken, 'hash', 'password_stamp').join(', ')
 
 /** Access tokens that no change of the password has ended. */
 const alive = `access_token t WHERE password_stamp = (SELECT password_stamp FROM eperson WHERE uuid = t.eperson)`
 
-type AccessTokenRow = Omit<AccessToken, 'scope' | 'networks'> & {
-  readonly scope: string
-  readonly networks: string
-}
+type AccessTokenRow = Omit<RowOf<typeof tables.accessToken>, 'hash' | 'password_stamp'>
 
 const toAccessToken = ({ scope, networks, ...row }: AccessTokenRow): AccessToken => ({
   ...row,

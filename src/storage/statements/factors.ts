@@ -5,6 +5,7 @@ import type { CodeUse, Factors } from '../factors.ts'
 import type { VerifiedPassword } from '../people.ts'
 import * as peopleTables from '../schema/people.ts'
 import * as sessionsTables from '../schema/sessions.ts'
+import { columnsOf } from '../schema/table.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { changeStamp } from './people-rows.ts'
 import { keepOnly } from './sessions.ts'
@@ -197,7 +198,7 @@ function* putCodes(eperson: string, codes: readonly string[]): Change<void> {
   )
 }
 
-const columns = 'id, eperson, kind, name, alone, secret, credential, counter, created, used'
+const columns = columnsOf(sessionsTables.factor)
 
 type FactorRow = Omit<StoredFactor, 'alone'> & { readonly alone: number }
 

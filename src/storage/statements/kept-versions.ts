@@ -2,6 +2,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { KeptVersion, KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { RecordEntity } from '../entities.ts'
 import * as tables from '../schema/entities.ts'
+import type { RowOf } from '../schema/table.ts'
 import { definitionOf, importedAs, toEntity } from './entity-rows.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'
@@ -20,16 +21,8 @@ const emptyBytes = 64 * 1024
 
 const day = 24 * 3600 * 1000
 
-interface KeptRow {
-  readonly id: number
-  readonly entity: string
-  readonly version: string
-  readonly definition: string
+interface KeptRow extends RowOf<typeof tables.keptVersion> {
   readonly replaced_by: AuditEvent['event']
-  readonly at: number
-  readonly records: number
-  readonly bytes: number
-  readonly own: number
 }
 
 /** Estimated size in bytes of what a version shares with no other one, besides its changes. */

@@ -18,6 +18,7 @@ import { readReaders } from '../../model/readers.ts'
 import { readState } from '../../model/sessions.ts'
 import type { EpersonChange, GroupUse, NewGroup, NewPerson } from '../people.ts'
 import * as tables from '../schema/people.ts'
+import type { RowOf } from '../schema/table.ts'
 import { type EntityRow, toEntity } from './entity-rows.ts'
 import { mine } from './group-tree.ts'
 import type { Change, Read } from './statements.ts'
@@ -26,16 +27,10 @@ import * as db from './statements.ts'
 /**
  * Rows of epersons. Every change of one gives them a new stamp, so that no node or thread uses stale data.
  */
-export const epersonColumns = 'uuid, email, first_name, last_name, enabled, profile'
+const seen = ['uuid', 'email', 'first_name', 'last_name', 'enabled', 'profile'] as const
+export const epersonColumns = seen.join(', ')
 
-export type EpersonRow = {
-  readonly uuid: string
-  readonly email: string
-  readonly first_name: string | null
-  readonly last_name: string | null
-  readonly enabled: number
-  readonly profile: string | null
-}
+export type EpersonRow = Pick<RowOf<typeof tables.eperson>, (typeof seen)[number]>
 
 /** 1 if the eperson has a second factor. Adding the first one and removing the last change the stamp. */
 export const hasFactor = 'CAST(EXISTS (SELECT 1 FROM factor f WHERE f.eperson = eperson.uuid) AS INTEGER)'
@@ -52,12 +47,10 @@ export const toEperson = (row: EpersonRow): Eperson => ({
 /** The columns of a session besides its groups. */
 export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp, ${hasFactor} AS has_factor`
 
-export type SessionRow = EpersonRow & {
-  readonly session_key: Uint8Array
-  readonly session_state: string | null
-  readonly stamp: number
-  readonly has_factor: number
-}
+export type SessionRow = EpersonRow &
+  Pick<RowOf<typeof tables.eperson>, 'session_key' | 'session_state' | 'stamp'> & {
+    readonly has_factor: number
+  }
 
 export const toSession = (row: SessionRow, groups: readonly Group[]): Session => ({
   eperson: toEperson(row),

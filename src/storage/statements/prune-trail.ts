@@ -7,6 +7,7 @@ import {
   nothingBefore,
   type SignedHead,
 } from '../../model/trail.ts'
+import { event } from '../schema/trail.ts'
 import type { KeptWithin } from '../trail.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'
@@ -80,10 +81,9 @@ function* remove(old: readonly SignedHead[], { last, marker, before }: Pruning):
 }
 
 /** Approximate bytes that an event takes with its indexes: its texts, and what every event has. */
-const bytesOfEvent = `(220 + octet_length(time) + octet_length(event) + octet_length(outcome)${[
-  ...['eperson', 'actor', 'client_ip', 'method', 'object', 'reason', 'changes', 'repeats', 'request'],
-]
-  .map(name => ` + coalesce(octet_length(${name}), 0)`)
+const bytesOfEvent = `(220${Object.entries(event.columns)
+  .filter(([, { type }]) => type === 'TEXT')
+  .map(([name]) => ` + coalesce(octet_length(${name}), 0)`)
   .join('')})`
 
 /** Reads the size, and locks it first, so that no two nodes prune at the same time. */

@@ -4,6 +4,7 @@ import type { Metadata, NewItem } from '../../model/items.ts'
 import { type Readers, readReaders, writeRules } from '../../model/readers.ts'
 import type { PutOutcome } from '../repository.ts'
 import * as tables from '../schema/items.ts'
+import type { RowOf } from '../schema/table.ts'
 import {
   checkedReaders,
   defaultReaders,
@@ -168,16 +169,7 @@ function* updateItem(
 }
 
 /** The columns of a bitstream except uuid, item and creation time. `bundle` and `name` identify it in its item. */
-type BitstreamValues = Readonly<{
-  bundle: string
-  name: string
-  place: number
-  description: string | null
-  mime_type: string
-  size: number
-  sha256: string
-  audience: number
-}>
+type BitstreamValues = Omit<RowOf<typeof tables.bitstream>, 'uuid' | 'item' | 'created'>
 type BitstreamRow = BitstreamValues & { readonly uuid: string }
 
 /** The columns that may change while the bitstream keeps its uuid. */
