@@ -2,7 +2,7 @@ import { processes } from './admin/processes/statements.ts'
 import { alerts } from './dspace/alert-statements.ts'
 import { registry } from './dspace/registry-statements.ts'
 import type { AllOffered } from './storage/statements/offered.ts'
-import type { Storage } from './storage/storage.ts'
+import type { Storage } from './storage/statements/parts.ts'
 
 /**
  * The statements of features, each from the room that owns it. Engines and their threads are handed this list, because

@@ -1,43 +1,8 @@
-import type { Awaitable } from '../lib/awaitable.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
 import type { Queue } from '../model/measures.ts'
-import type { Entities } from './entities.ts'
-import type { Factors } from './factors.ts'
-import type { Identities } from './identities.ts'
-import type { People } from './people.ts'
-import type { Repository } from './repository.ts'
-import type { AccessTokens, Attempts, Secrets, Sessions } from './sessions.ts'
-import type { Trail } from './trail.ts'
 
 /** Called when the store has lost files, with advice, and with null when they are back. */
 export type ReportLoss = (message: string | null) => void
-
-/**
- * The storage interface (docs/decisions/0002). Each engine implements all of it, and features depend only on
- * it. Reads on the path of every request may return a value at once (`Awaitable`). Writes return promises
- * that resolve only after the change is on disk: nothing acknowledged is lost.
- */
-export interface Storage {
-  /** True if opening the store created it. */
-  readonly isNew: boolean
-  readonly people: People
-  readonly accessTokens: AccessTokens
-  readonly sessions: Sessions
-  readonly attempts: Attempts
-  readonly entities: Entities
-  readonly factors: Factors
-  readonly repository: Repository
-  readonly secrets: Secrets
-  readonly identities: Identities
-  readonly trail: Trail
-  readonly metrics: StoreMetrics
-  readonly clock: Clock
-  /**
-   * Rejects with `StoreUnavailable` if the store doesn't answer, or its files aren't those that were opened.
-   */
-  ping(): Awaitable<void>
-  close(): Promise<void>
-}
 
 /**
  * The store's clock: the machine's with an embedded store, and PostgreSQL's for all nodes. It never goes back,

@@ -40,9 +40,6 @@ function importsOf(file: string, text: string): string[] {
 /** The rooms that every room above them may import besides itself; the last two are above the others. */
 const floor = ['lib', 'model', 'model/functions', 'model/operators']
 
-/** What a feature needs to say what it does to the store: its statements are run by engines that it doesn't know. */
-const statements = ['storage/schema', 'storage/statements/offered.ts', 'storage/statements/statements.ts']
-
 /** The rooms that both engines may import. The engines don't know each other. */
 const ofEngines = [
   'storage',
@@ -79,13 +76,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'query/check': ['http', 'query/language'],
   'storage/columns': ['lib/threads', 'storage', 'storage/runtime'],
   'storage/records': ['lib/threads', 'storage', 'storage/columns', 'storage/plans', 'storage/runtime'],
-  authn: ['config', 'http', 'http/resources', 'storage'],
+  authn: ['config', 'http', 'http/resources', 'storage', 'storage/statements'],
   import: ['lib/threads', 'storage/columns', 'storage/records'],
   entities: ['import', 'storage', 'storage/columns', 'storage/records'],
   items: ['config', 'http', 'http/resources', 'storage'],
-  query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'storage'],
+  query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'storage', 'storage/statements'],
   'storage/statements': ['storage', 'storage/records/pending-changes.ts', 'storage/schema'],
-  dspace: ['config', 'http', 'http/resources', 'items', 'storage', ...statements],
+  dspace: ['config', 'http', 'http/resources', 'items', 'storage', 'storage/schema', 'storage/statements'],
   files: ['authn', 'config', 'http', 'storage'],
   openapi: ['config', 'http', 'query', 'storage'],
   people: ['authn', 'config', 'http', 'http/resources', 'storage'],
@@ -106,7 +103,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'admin/backup': ['config', 'files', 'storage/copy', 'storage/statements'],
   'sso/check': ['config', 'sso', 'sso/ldap', 'sso/metadata'],
-  'admin/processes': ['admin/backup', 'authn', 'config', 'files', 'http', 'storage', ...statements],
+  'admin/processes': [
+    'admin/backup',
+    'authn',
+    'config',
+    'files',
+    'http',
+    'storage',
+    'storage/schema',
+    'storage/statements',
+  ],
   'cli/doctor': ['config', 'files', 'http', 'sso', 'sso/check', 'storage'],
   'entities/routes': [
     'admin/processes',
@@ -155,7 +161,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'lib/threads',
     'storage',
   ],
-  admin: ['admin/operation', 'admin/processes', 'admin/uploads', 'authn', 'config', 'http', 'storage'],
+  admin: [
+    'admin/operation',
+    'admin/processes',
+    'admin/uploads',
+    'authn',
+    'config',
+    'http',
+    'storage/statements',
+  ],
 }
 
 /** The wiring and the command line, which may import all rooms. */

@@ -3,7 +3,7 @@ import { Problem } from '../../http/problems.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import { agreementField } from '../../model/accounts.ts'
-import type { Storage } from '../../storage/storage.ts'
+import type { Storage } from '../../storage/statements/parts.ts'
 import type { Script } from './scripts.ts'
 
 interface Parts {

@@ -13,10 +13,9 @@ import {
   type Runners,
   statementsNamed,
 } from '../statements/offered.ts'
-import { type OwnOffers, ownParts } from '../statements/parts.ts'
+import { type OwnOffers, ownParts, type Storage } from '../statements/parts.ts'
 import { mostAtOnce, RepeatedEvents } from '../statements/repeated-events.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
-import type { Storage } from '../storage.ts'
 import type { Trail } from '../trail.ts'
 import { sealingKey } from './chains.ts'
 import { postgresEntities } from './entities.ts'

@@ -1,3 +1,12 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import type { Entities } from '../entities.ts'
+import type { Factors } from '../factors.ts'
+import type { Identities } from '../identities.ts'
+import type { People } from '../people.ts'
+import type { Repository } from '../repository.ts'
+import type { AccessTokens, Attempts, Secrets, Sessions } from '../sessions.ts'
+import type { Clock, StoreMetrics } from '../storage.ts'
+import type { Trail } from '../trail.ts'
 import { accessTokens } from './access-tokens.ts'
 import { attempts } from './attempts.ts'
 import { clock } from './clock.ts'
@@ -29,3 +38,30 @@ export const ownParts = {
 
 /** The parts that storage has itself, as an engine offers them. */
 export type OwnOffers = AllOffered<typeof ownParts>
+
+/**
+ * The storage interface (docs/decisions/0002). Each engine implements all of it, and features depend only on
+ * it. Reads on the path of every request may return a value at once (`Awaitable`). Writes return promises
+ * that resolve only after the change is on disk: nothing acknowledged is lost.
+ */
+export interface Storage {
+  /** True if opening the store created it. */
+  readonly isNew: boolean
+  readonly people: People
+  readonly accessTokens: AccessTokens
+  readonly sessions: Sessions
+  readonly attempts: Attempts
+  readonly entities: Entities
+  readonly factors: Factors
+  readonly repository: Repository
+  readonly secrets: Secrets
+  readonly identities: Identities
+  readonly trail: Trail
+  readonly metrics: StoreMetrics
+  readonly clock: Clock
+  /**
+   * Rejects with `StoreUnavailable` if the store doesn't answer, or its files aren't those that were opened.
+   */
+  ping(): Awaitable<void>
+  close(): Promise<void>
+}
