@@ -2,8 +2,8 @@ import { differences } from '../lib/differences.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { AllowedSessions } from '../model/sessions.ts'
 import * as tables from '../storage/schema/service.ts'
-import type { Offered, PartStatements } from '../storage/statements/offered.ts'
-import type { Change, Read } from '../storage/statements/statements.ts'
+import type { PartStatements } from '../storage/statements/offered.ts'
+import type { Change, Offered, Read } from '../storage/statements/statements.ts'
 import * as db from '../storage/statements/statements.ts'
 
 /** A message shown on every page (`/api/system/systemwidealerts`). */

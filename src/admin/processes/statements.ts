@@ -9,8 +9,8 @@ import type {
   Progress,
 } from '../../model/processes.ts'
 import * as tables from '../../storage/schema/service.ts'
-import type { Offered, PartStatements } from '../../storage/statements/offered.ts'
-import type { Change, Read, Value } from '../../storage/statements/statements.ts'
+import type { PartStatements } from '../../storage/statements/offered.ts'
+import type { Change, Offered, Read, Value } from '../../storage/statements/statements.ts'
 import * as db from '../../storage/statements/statements.ts'
 import type { Part, Window } from '../../storage/window.ts'
 

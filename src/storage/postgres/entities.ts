@@ -18,10 +18,11 @@ import { createRecordListings } from '../records/record-listings.ts'
 import { beginIfLarge, type RecordSource, slotsOf } from '../records/record-source.ts'
 import { inBatches } from '../runtime/batches.ts'
 import type { Shared } from '../runtime/event-loops.ts'
+import type { entities } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import { forgetRetired, keepRetired, storedVersions } from '../statements/kept-versions.ts'
-import type { OwnOffers } from '../statements/parts.ts'
 import { storedWrite, storedWrites, type Writing, writeRecords } from '../statements/record-writes.ts'
+import type { Offered } from '../statements/statements.ts'
 import { quoteName } from '../tables/cells.ts'
 import { builtInTable, type TableOf } from '../tables/compile.ts'
 import { readByAudience } from '../tables/row-visibility.ts'
@@ -42,7 +43,7 @@ const maxTogether = 64
 
 interface Parts {
   readonly pool: Pool
-  readonly changes: OwnOffers['entities']
+  readonly changes: Offered<typeof entities>
   readonly lookup: SessionLookup
   readonly audiences: PostgresAudiences
   readonly records: RecordSource & { readonly openVersions: ReadonlyMap<string, number> }

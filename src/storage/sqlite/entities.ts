@@ -18,10 +18,11 @@ import { stateOf, withChangedSlots } from '../records/pending-changes.ts'
 import { createRecordListings } from '../records/record-listings.ts'
 import { beginIfLarge } from '../records/record-source.ts'
 import type { Shared } from '../runtime/event-loops.ts'
+import type { entities } from '../statements/entities.ts'
 import { type PublishedEntity, pointAgreed } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
-import type { OwnOffers } from '../statements/parts.ts'
 import { storedWrite, storedWrites } from '../statements/record-writes.ts'
+import type { Offered } from '../statements/statements.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
 import type { Database } from './driver.ts'
 import { entitiesFolder, fieldsFolder } from './migrate.ts'
@@ -45,7 +46,7 @@ interface Parts {
   readonly db: Database
   readonly snapshot: SharedSnapshot
   readonly file: string
-  readonly changes: OwnOffers['entities']
+  readonly changes: Offered<typeof entities>
   readonly readerThreads: ReaderThreads
   readonly audiencesOf: (viewer: Viewer) => readonly number[]
   /** Metadata fields that only administrators see (Q19). */

@@ -1,7 +1,8 @@
+import type { KeptSession } from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import { countGuess, guessesBack, maxFactors, maxTotp, type StoredFactor } from '../../model/factors.ts'
 import { isAlive, readState } from '../../model/sessions.ts'
 import type { Count } from '../../model/throttle.ts'
-import type { CodeUse, Factors } from '../factors.ts'
 import type { VerifiedPassword } from '../people.ts'
 import * as peopleTables from '../schema/people.ts'
 import * as sessionsTables from '../schema/sessions.ts'
@@ -9,13 +10,14 @@ import { columnsOf } from '../schema/table.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { changeStamp } from './people-rows.ts'
 import { keepOnly } from './sessions.ts'
-import type { Change, StatementsOf } from './statements.ts'
+import type { Change, Offered, Read } from './statements.ts'
 import * as db from './statements.ts'
 
 /** Second factors (docs/decisions/0081). Guesses are counted in the table of attempts, under a key of their own. */
 export const factors = {
   reads: {
-    *of(eperson) {
+    /** The factors of an eperson, oldest first, and the number of recovery codes that are left. */
+    *of(eperson: string): Read<FactorsOf> {
       const sql = `SELECT ${columns} FROM factor WHERE eperson = $1 ORDER BY created, id`
       const found = yield* db.rows<FactorRow>(sql, eperson)
       return {
@@ -23,7 +25,8 @@ export const factors = {
         recoveryCodes: found.length === 0 ? 0 : yield* db.count('recovery_code WHERE eperson = $1', eperson),
       }
     },
-    *withCredential(credential) {
+    /** The passkey with this id, and the state of its eperson's password; undefined if there is none. */
+    *withCredential(credential: string): Read<(StoredFactor & VerifiedPassword) | undefined> {
       const found = yield* db.row<FactorRow & Pick<VerifiedPassword, 'passwordStamp'>>(
         `SELECT ${columns}, (SELECT password_stamp FROM eperson WHERE uuid = factor.eperson) AS "passwordStamp"
          FROM factor WHERE credential = $1`,
@@ -33,12 +36,23 @@ export const factors = {
       const { passwordStamp, ...factor } = found
       return { ...toFactor(factor), uuid: factor.eperson, passwordStamp }
     },
-    *standsAlone() {
+    /** True if some passkey logs in without a password. */
+    *standsAlone(): Read<boolean> {
       return (yield* db.row('SELECT 1 AS one FROM factor WHERE alone = 1 LIMIT 1')) !== undefined
     },
   },
   changes: {
-    *add(factor, codes, by, event) {
+    /**
+     * @param codes hashes of recovery codes if it is to be the first factor; otherwise null
+     * @param by the login that has enrolled it; null: the operator
+     * @returns `changed` if it is the first and wasn't to be, or the other way round
+     */
+    *add(
+      factor: StoredFactor,
+      codes: readonly string[] | null,
+      by: Enroller | null,
+      event: AuditEvent,
+    ): Change<'added' | 'changed' | 'too-many' | 'known' | 'ended'> {
       yield* db.rights(event, 'own')
       const { alone, eperson, ...rest } = factor
       const owner = yield* lockOwner(eperson)
@@ -58,13 +72,15 @@ export const factors = {
       yield* db.record(event)
       return 'added'
     },
-    *rename(id, eperson, name, event) {
+    /** @returns false if the eperson has no such factor */
+    *rename(id: string, eperson: string, name: string, event: AuditEvent): Change<boolean> {
       yield* db.rights(event, 'own')
       if ((yield* db.update(sessionsTables.factor, { name }, { id, eperson })) === 0) return false
       yield* db.record(event)
       return true
     },
-    *remove(id, eperson, event) {
+    /** Removes a factor, and with the last one the recovery codes. @returns false if there was none */
+    *remove(id: string, eperson: string, event: AuditEvent): Change<boolean> {
       yield* db.rights(event, 'own')
       yield* lockOwner(eperson)
       yield* lockGuesses(eperson)
@@ -78,7 +94,8 @@ export const factors = {
       yield* db.record(event)
       return true
     },
-    *reset(eperson, event) {
+    /** Removes all factors and recovery codes of an eperson, and ends their sessions and access tokens. */
+    *reset(eperson: string, event: AuditEvent): Change<number> {
       yield* db.rights(event, 'own')
       yield* lockOwner(eperson)
       yield* lockGuesses(eperson)
@@ -92,7 +109,8 @@ export const factors = {
       yield* db.record(event)
       return removed
     },
-    *replaceCodes(eperson, codes, event) {
+    /** @returns false if the eperson has no factor any more */
+    *replaceCodes(eperson: string, codes: readonly string[], event: AuditEvent): Change<boolean> {
       yield* db.rights(event, 'own')
       yield* lockOwner(eperson)
       if ((yield* db.count('factor WHERE eperson = $1', eperson)) === 0) return false
@@ -101,13 +119,22 @@ export const factors = {
       return true
     },
 
-    *use({ id, eperson }, step, at) {
+    /**
+     * Records the use of a passkey, once for each value of its counter on all nodes, and ends the count of guesses. A passkey
+     * without a counter stays at 0.
+     * @returns false if the counter has been there, or the passkey is gone
+     */
+    *use({ id, eperson }: Pick<StoredFactor, 'id' | 'eperson'>, step: number, at: number): Change<boolean> {
       yield* lockGuesses(eperson)
       const isUsed = yield* useOnce({ id, step, secret: null }, at)
       if (isUsed) yield* endGuesses(eperson)
       return isUsed
     },
-    *useCode(eperson, code, event) {
+    /**
+     * Uses a recovery code up, and ends the count of guesses.
+     * @returns the number that are left; undefined if there is no such code
+     */
+    *useCode(eperson: string, code: string, event: AuditEvent): Change<number | undefined> {
       yield* db.rights(event, 'own')
       yield* lockGuesses(eperson)
       const sql = 'DELETE FROM recovery_code WHERE eperson = $1 AND hash = $2'
@@ -117,7 +144,16 @@ export const factors = {
       yield* db.record({ ...event, object: `${left} left` })
       return left
     },
-    *guess(eperson, right, at) {
+    /**
+     * Uses a code of TOTP once on all nodes, and ends the count of guesses; or counts it as a guess if it is of no factor.
+     * @param right the uses that the code is good for, unless they were made before
+     * @returns the time in ms that it has to wait, whether or not it is right
+     */
+    *guess(
+      eperson: string,
+      right: readonly CodeUse[],
+      at: number,
+    ): Change<'right' | 'wrong' | { readonly wait: number }> {
       const key = keyOf(eperson)
       yield* lockGuesses(eperson)
       const known = yield* db.row<Count>('SELECT level, at FROM attempt WHERE key = $1', key)
@@ -139,7 +175,30 @@ export const factors = {
       return 'wrong'
     },
   },
-} satisfies StatementsOf<Factors>
+}
+
+export type Factors = Offered<typeof factors>
+
+interface CodeUse {
+  readonly id: string
+  readonly step: number
+  /** The secret, if it was encrypted again. */
+  readonly secret: Uint8Array | null
+}
+
+interface Enroller {
+  /** The session in which the enrolment has begun, as of then, or the login that has none yet; `begun` is then 0. */
+  readonly session: KeptSession
+  /** The id of the login's ticket, which is used up; null: it has none. */
+  readonly ticket: string | null
+  /** The session that stays when all others end; null: all go on. */
+  readonly stays: KeptSession | null
+}
+
+export interface FactorsOf {
+  readonly factors: readonly StoredFactor[]
+  readonly recoveryCodes: number
+}
 
 const keyOf = (eperson: string) => `factor/${eperson}`
 

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
-import type { Change, Read, Statements } from './statements.ts'
+import type { Change, Offered, Read, Statements } from './statements.ts'
 
 type Work = (...args: never[]) => Statements<unknown>
 type Group = Readonly<Record<string, Work>>
@@ -13,21 +13,7 @@ export interface PartStatements {
 }
 export type Parts = Readonly<Record<string, PartStatements>>
 
-/** A part as an engine offers it: its methods run the statements. */
-export type Offered<P extends PartStatements> = {
-  readonly [K in keyof P['reads']]: Running<P['reads'][K], 'read'>
-} & {
-  readonly [K in keyof P['changes']]: Running<P['changes'][K], 'change'>
-} & { readonly [K in keyof Searches<P>]: Searching<Searches<P>[K]> }
 export type AllOffered<P extends Parts> = { readonly [N in keyof P]: Offered<P[N]> }
-type Running<F, How> = F extends (...args: infer A) => Statements<infer R>
-  ? (...args: A) => How extends 'read' ? Awaitable<R> : Promise<R>
-  : never
-type Searches<P> = P extends { readonly searches: infer S } ? S : unknown
-type Searching<F> = F extends (...args: infer A) => Statements<infer R>
-  ? (...args: [...A, Client]) => Awaitable<R>
-  : never
-
 /** The functions with which an engine runs the statements of a part. */
 export interface Runners {
   read(work: Read<unknown>): Awaitable<unknown>

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
 import { RightsChanged } from '../../lib/errors.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { msNow } from '../../lib/ms-now.ts'
@@ -41,6 +42,19 @@ type Written<F> = F extends Work
   : never
 type Asked<A> = A extends [...infer Rest, Client] ? Rest : A extends unknown[] ? A : never
 type Work = (...args: never) => unknown
+
+/** A part as an engine offers it. */
+export type Offered<P extends { readonly reads: object; readonly changes: object }> = {
+  readonly [K in keyof P['reads']]: Running<P['reads'][K], 'read'>
+} & { readonly [K in keyof P['changes']]: Running<P['changes'][K], 'change'> } & {
+  readonly [K in keyof Searches<P>]: Running<Searches<P>[K], 'search'>
+}
+type Running<F, Way> = F extends (...args: infer A) => Statements<infer R>
+  ? Way extends 'change'
+    ? (...args: A) => Promise<R>
+    : (...args: Way extends 'search' ? [...A, Client] : A) => Awaitable<R>
+  : never
+type Searches<P> = P extends { readonly searches: infer S } ? S : unknown
 
 export type Step =
   | { readonly kind: 'rows' | 'run'; readonly sql: Sql; readonly values: readonly Value[] }
