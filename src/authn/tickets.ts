@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Identities } from '../storage/identities.ts'
+import type { Identities } from '../storage/statements/identities.ts'
 import type { Clock } from '../storage/storage.ts'
 
 /**

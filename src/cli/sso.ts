@@ -12,7 +12,7 @@ import {
   WrongProvider,
   wantedLink,
 } from '../sso/explain.ts'
-import type { SubjectOf } from '../storage/identities.ts'
+import type { SubjectOf } from '../storage/statements/identities.ts'
 import { checkedSignOn } from './doctor/examine.ts'
 import { Failure, Misuse, noEperson } from './failures.ts'
 import { type Json, jsonOption, printable, sayResult, sayTable } from './output.ts'

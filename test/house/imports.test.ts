@@ -86,13 +86,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   files: ['authn', 'config', 'http', 'storage'],
   openapi: ['config', 'http', 'query', 'storage'],
   people: ['authn', 'config', 'http', 'http/resources', 'storage'],
-  sso: ['authn', 'config', 'http', 'lib/threads', 'sso/metadata', 'storage'],
+  sso: ['authn', 'config', 'http', 'lib/threads', 'sso/metadata', 'storage', 'storage/statements'],
   'storage/postgres': [...ofEngines, 'lib/threads'],
   'storage/sqlite': [...ofEngines, 'lib/threads'],
   console: ['config', 'dspace', 'http'],
   'items/ingest': ['files', 'import', 'storage'],
   'items/write': ['authn', 'config', 'files', 'http', 'http/resources', 'items', 'storage'],
-  'sso/ldap': ['authn', 'config', 'http', 'sso', 'storage'],
+  'sso/ldap': ['authn', 'config', 'http', 'sso', 'storage', 'storage/statements'],
   'storage/copy': [
     'storage',
     'storage/schema',
@@ -149,6 +149,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'query',
     'sso',
     'storage',
+    'storage/statements',
   ],
   'admin/uploads': [
     'admin/processes',

@@ -13,8 +13,8 @@ import { OperatorError } from '../../lib/errors.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import type { Eperson } from '../../model/accounts.ts'
 import { WrongProvider, wantedLink } from '../../sso/explain.ts'
-import type { Identities, SubjectOf } from '../../storage/identities.ts'
 import type { People } from '../../storage/people.ts'
+import type { Identities, SubjectOf } from '../../storage/statements/identities.ts'
 import { byOperators, eventFor, toOperators } from './upkeep-routes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

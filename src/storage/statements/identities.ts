@@ -5,12 +5,16 @@ import {
   type Identity,
   type LinkedIdentity,
   type Matching,
+  type ProviderSession,
   type ProviderSessionFilter,
   type Recognized,
   recognitionEvents,
 } from '../../model/identities.ts'
-import type { Identities } from '../identities.ts'
+import type { Begun } from '../../model/sessions.ts'
+import type { Changed } from '../people.ts'
 import * as tables from '../schema/sessions.ts'
+import type { NewSession } from '../sessions.ts'
+import type { Part, Window } from '../window.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import {
   type EpersonRow,
@@ -20,25 +24,30 @@ import {
   lockEpersonAt,
   toEperson,
 } from './people-rows.ts'
-import type { Change, Read, StatementsOf } from './statements.ts'
+import type { Change, Offered, Read } from './statements.ts'
 import * as db from './statements.ts'
 
 /**
- * Single sign-on (docs/decisions/0010). A login at a provider begins its session in `hot.ts` of each engine.
+ * The data of single sign-on (docs/decisions/0010): the epersons that identities belong to, the providers at
+ * which sessions began, and single-use tickets. A login there begins its session in `hot.ts` of each engine.
  */
 export const identities = {
   reads: {
-    whoIs: (identity, matching) => whoIs(identity, matching),
-    *isAtProvider(which) {
+    /** Returns what `recognize` would, without changing anything. */
+    whoIs,
+    /** True if there is such a session. */
+    *isAtProvider(which: ProviderSessionFilter): Read<boolean> {
       return (yield* db.row(`SELECT 1 AS one ${sessionsAt} LIMIT 1`, ...filterOf(which))) !== undefined
     },
-    *listIdentities(eperson) {
+    /** @param eperson a uuid; undefined: the identities of all */
+    *listIdentities(eperson?: string): Read<readonly LinkedIdentity[]> {
       return yield* db.rows<LinkedIdentity>(
         `${linked} ${eperson === undefined ? '' : 'WHERE eperson = $1'} ORDER BY email_key, provider`,
         ...(eperson === undefined ? [] : [eperson]),
       )
     },
-    *pageOfIdentities({ offset, limit }) {
+    /** A page of the identities of all epersons, by e-mail address and provider. */
+    *pageOfIdentities({ offset, limit }: Window): Read<Part<LinkedIdentity>> {
       const found = yield* db.rows<LinkedIdentity>(
         `${linked} ORDER BY email_key, provider LIMIT $1 OFFSET $2`,
         limit,
@@ -46,14 +55,17 @@ export const identities = {
       )
       return { rows: found, total: yield* db.count('identity') }
     },
-    *readTicket(id, now) {
+    /** @returns its content; undefined if there is no such ticket or it has expired */
+    *readTicket(id: string, now: number): Read<string | undefined> {
       const sql = 'SELECT content FROM ticket WHERE id = $1 AND expires > $2'
       return yield* db.value<string>(sql, id, now)
     },
   },
   changes: {
-    recognize: (identity, matching, event) => recognize(identity, matching, event),
-    *endAtProvider(which, event) {
+    /** Finds, links or creates the eperson of an identity, and updates their names from it (X3). */
+    recognize,
+    /** Ends every token of the epersons who have such a session (T4). @returns the number of these epersons */
+    *endAtProvider(which: ProviderSessionFilter, event: AuditEvent): Change<number> {
       const ended = yield* db.column<string>(
         `DELETE FROM provider_session WHERE eperson IN (SELECT eperson ${sessionsAt}) RETURNING eperson`,
         ...filterOf(which),
@@ -66,7 +78,10 @@ export const identities = {
       }
       return epersons.length
     },
-    *link(email, { provider, subject }, event) {
+    /**
+     * Links the eperson to a subject. Each eperson has at most one at a provider, and each subject one eperson.
+     */
+    *link(email: string, { provider, subject }: SubjectOf, event: AuditEvent): Change<Linked> {
       yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
@@ -84,7 +99,8 @@ export const identities = {
       yield* db.record({ ...event, eperson: uuid, changes: { before: null, after: { subject } } })
       return 'changed'
     },
-    *unlink(email, provider, event) {
+    /** Unlinks the eperson from their subject, and ends their tokens, which another person may hold. */
+    *unlink(email: string, provider: string, event: AuditEvent): Change<Changed> {
       yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
@@ -101,23 +117,54 @@ export const identities = {
       yield* db.record({ ...event, eperson: uuid, changes: { before: { subject }, after: null } })
       return 'changed'
     },
-    *forgetSessions(begunBy) {
+    /** Removes the sessions at providers that began by then, as their sessions here have ended (T11). */
+    *forgetSessions(begunBy: Date): Change<void> {
       yield* db.run('DELETE FROM provider_session WHERE begun <= $1', begunBy.toISOString())
     },
-    *keepTicket(id, content, expires, certain) {
+    /**
+     * Stores a ticket, and removes expired ones. All times are milliseconds since 1970.
+     * @param certain a time that has certainly passed: tickets that expired by then are removed
+     * @returns false if a ticket with this id exists already
+     */
+    *keepTicket(id: string, content: string, expires: number, certain: number): Change<boolean> {
       yield* db.run('DELETE FROM ticket WHERE expires <= $1', certain)
       return (yield* db.insert(tables.ticket, { id, content, expires }, '(id) DO NOTHING')) === 1
     },
-    *takeTicket(id, now) {
+    /** Reads and removes a ticket that has not expired. Of all callers on all nodes, only one receives it. */
+    *takeTicket(id: string, now: number): Change<string | undefined> {
       const sql = 'DELETE FROM ticket WHERE id = $1 AND expires > $2 RETURNING content'
       return yield* db.value<string>(sql, id, now)
     },
-    *replaceTicket(id, before, content, expires) {
+    /**
+     * Replaces the content of a ticket, and the time at which it expires, even if it has expired.
+     * @returns false if there is no such ticket with the content `before`
+     */
+    *replaceTicket(id: string, before: string, content: string, expires: number): Change<boolean> {
       const sql = 'UPDATE ticket SET content = $3, expires = $4 WHERE id = $1 AND content = $2'
       return (yield* db.run(sql, id, before, content, expires)) === 1
     },
   },
-} satisfies StatementsOf<Omit<Identities, 'begin'>>
+}
+
+export type Identities = Offered<typeof identities> & {
+  /**
+   * Begins a session that a provider vouched for.
+   * @returns undefined if the eperson has been disabled, deleted or logged out since then
+   */
+  begin(login: ProviderLogin, event: AuditEvent): Promise<Begun | undefined>
+}
+
+export type SubjectOf = Pick<Identity, 'provider' | 'subject'>
+/** `taken`: by another eperson; `other-subject`: the eperson has another one at this provider. */
+type Linked = Changed | 'taken' | 'other-subject'
+
+export interface ProviderLogin {
+  readonly uuid: string
+  /** The session key at the time when the provider vouched. A logout since then has replaced it. */
+  readonly sessionKey: Uint8Array
+  readonly session: ProviderSession
+  readonly begins: NewSession
+}
 
 const linked = 'SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson'
 
