@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { changes, jsonOf, reads, refusesShortLived } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
@@ -8,13 +8,13 @@ import { halPage, readPage } from '../http/hal.ts'
 import { jsonBody } from '../http/json-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { ownLogin } from '../http/require-caller.ts'
 import {
   type AccessToken,
   maxAccessTokens,
   newAccessToken,
   shownAccessToken,
 } from '../model/access-tokens.ts'
+import type { Authenticated } from '../model/caller.ts'
 import type { AccessTokens } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import { readToken } from './new-access-token.ts'
@@ -51,24 +51,22 @@ export function accessTokenRoutes(
   app: FastifyInstance,
   { accessTokens, addresses, clock, config, factorParts }: Parts,
 ): void {
-  type Route = { Params: { id: string } }
   const all = `${addresses.authn}/tokens`
   const bodyOf = (token: AccessToken) => accessTokenBody(token, `${all}/${token.id}`)
-  const ownOf = async (request: FastifyRequest) =>
-    accessTokens.list(ownLogin(request.caller).session.eperson.uuid)
+  const ownOf = async ({ session }: Authenticated) => accessTokens.list(session.eperson.uuid)
 
   routesOf(app).get(
     '/tokens',
     route('listAccessTokens', refusesShortLived(reads('eperson', 'none', { onBehalf: 'refused' }))),
     async request =>
-      halPage('tokens', (await ownOf(request)).map(bodyOf), readPage(request.query as Query), all),
+      halPage('tokens', (await ownOf(request.caller)).map(bodyOf), readPage(request.query as Query), all),
   )
 
   routesOf(app).post(
     '/tokens',
     route('addAccessToken', changes('eperson', 'none', jsonOf(), { onBehalf: 'refused' })),
     async (request, reply) => {
-      const caller = ownLogin(request.caller)
+      const { caller } = request
       if (config.accessTokenLifetime === 0)
         throw new Problem(
           'access-denied',
@@ -97,21 +95,21 @@ export function accessTokenRoutes(
     },
   )
 
-  routesOf(app).get<Route>(
+  routesOf(app).get(
     '/tokens/:id',
     route('showAccessToken', refusesShortLived(reads('eperson', 'none', { onBehalf: 'refused' }))),
     async request => {
-      const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
+      const found = (await ownOf(request.caller)).find(({ id }) => id === request.params.id)
       if (!found) throw noToken()
       return bodyOf(found)
     },
   )
 
-  routesOf(app).delete<Route>(
+  routesOf(app).delete(
     '/tokens/:id',
     route('revokeAccessToken', changes('eperson', 'none', 'unused', { onBehalf: 'refused' })),
     async (request, reply) => {
-      const caller = ownLogin(request.caller)
+      const { caller } = request
       const { id } = request.params
       const event = eventOf(caller, request, { event: 'token.revoke', outcome: 'success', object: id })
       // The response waits until the revocation is on disk. From then on, no node accepts the token.

@@ -58,14 +58,12 @@ export function factorRoutes(app: FastifyInstance, parts: FactorParts): void {
   changeRoutes(app, parts)
 }
 
-type Route = { Params: { id: string } }
 const allAt = ({ addresses }: FactorParts) => `${addresses.authn}/factors`
 const bodyOf = (parts: FactorParts, factor: Factor) => factorBody(factor, `${allAt(parts)}/${factor.id}`)
-const ownOf = async ({ factors }: FactorParts, request: FastifyRequest) =>
-  factors.of(ownLogin(request.caller).session.eperson.uuid)
+const ownOf = ({ factors }: FactorParts, { session }: Authenticated) => factors.of(session.eperson.uuid)
 
-async function found(parts: FactorParts, request: FastifyRequest<Route>): Promise<StoredFactor> {
-  const factor = (await ownOf(parts, request)).factors.find(({ id }) => id === request.params.id)
+async function found(parts: FactorParts, caller: Authenticated, id: string): Promise<StoredFactor> {
+  const factor = (await ownOf(parts, caller)).factors.find(one => one.id === id)
   if (!factor) throw noFactor()
   return factor
 }
@@ -96,16 +94,16 @@ function readRoutes(app: FastifyInstance, parts: FactorParts): void {
     '/factors',
     route('listFactors', refusesShortLived(reads('eperson', 'none', own))),
     async request => {
-      const { session } = ownLogin(request.caller)
-      const known = await ownOf(parts, request)
+      const { session } = request.caller
+      const known = await ownOf(parts, request.caller)
       return pageOf(parts, known, session.eperson, secondFactor.isRequired(session), request, allAt(parts))
     },
   )
 
-  routesOf(app).get<Route>(
+  routesOf(app).get(
     '/factors/:id',
     route('showFactor', refusesShortLived(reads('eperson', 'none', own))),
-    async request => bodyOf(parts, await found(parts, request)),
+    async request => bodyOf(parts, await found(parts, request.caller, request.params.id)),
   )
 }
 
@@ -208,36 +206,32 @@ function addRoute(app: FastifyInstance, parts: FactorParts): void {
 
 function changeRoutes(app: FastifyInstance, parts: FactorParts): void {
   const { factors, secondFactor, tellOwner } = parts
-  routesOf(app).patch<Route>('/factors/:id', route('renameFactor', takesJson), async request => {
+  routesOf(app).patch('/factors/:id', route('renameFactor', takesJson), async request => {
     const { name, proof } = await checked('renameFactor', jsonBody(request))
-    const before = await found(parts, request)
-    await secondFactor.prove(ownLogin(request.caller), proof, 'factor.change', request)
+    const before = await found(parts, request.caller, request.params.id)
+    await secondFactor.prove(request.caller, proof, 'factor.change', request)
     const after = { ...before, name: name.trim() }
     const event = changeOf(request, 'factor.change', before.id, { name: before.name }, { name: after.name })
     if (!(await factors.rename(before.id, before.eperson, after.name, event))) throw noFactor()
     return bodyOf(parts, after)
   })
 
-  routesOf(app).post<Route>(
-    '/factors/:id/removal',
-    route('removeFactor', takesJson),
-    async (request, reply) => {
-      const { proof } = await checked('removeFactor', jsonBody(request))
-      const factor = await found(parts, request)
-      await secondFactor.prove(ownLogin(request.caller), proof, 'factor.remove', request)
-      const event = changeOf(request, 'factor.remove', factor.id, told(factor), null)
-      if (!(await factors.remove(factor.id, factor.eperson, event))) throw noFactor()
-      tellOwner(factor.eperson, 'removed')
-      return reply.code(204).send()
-    },
-  )
+  routesOf(app).post('/factors/:id/removal', route('removeFactor', takesJson), async (request, reply) => {
+    const { proof } = await checked('removeFactor', jsonBody(request))
+    const factor = await found(parts, request.caller, request.params.id)
+    await secondFactor.prove(request.caller, proof, 'factor.remove', request)
+    const event = changeOf(request, 'factor.remove', factor.id, told(factor), null)
+    if (!(await factors.remove(factor.id, factor.eperson, event))) throw noFactor()
+    tellOwner(factor.eperson, 'removed')
+    return reply.code(204).send()
+  })
 
   routesOf(app).post(
     '/factors/recovery-codes',
     route('renewRecoveryCodes', takesJson),
     async (request, reply) => {
       const { proof } = await checked('renewRecoveryCodes', jsonBody(request))
-      const caller = ownLogin(request.caller)
+      const { caller } = request
       const { uuid } = caller.session.eperson
       await secondFactor.prove(caller, proof, 'factor.codes', request)
       const { shown, hashes } = newRecoveryCodes(uuid)

@@ -5,7 +5,6 @@ import { bodyChecks } from '../http/check-body.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { jsonBody } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
-import { ownLogin } from '../http/require-caller.ts'
 import type { Eperson } from '../model/accounts.ts'
 import { type FactorParts, pageOf } from './factor-page.ts'
 
@@ -25,7 +24,7 @@ export function factorRoutesOfOthers(app: FastifyInstance, parts: FactorParts): 
     return eperson
   }
 
-  routesOf(app).get<Route>(
+  routesOf(app).get(
     '/eperson/epersons/:uuid/factors',
     route('listFactorsOf', refusesShortLived(reads('administrator', 'people', { to }))),
     async request => {
@@ -36,12 +35,12 @@ export function factorRoutesOfOthers(app: FastifyInstance, parts: FactorParts): 
       return pageOf(parts, await factors.of(eperson.uuid), eperson, isRequired, request, self)
     },
   )
-  routesOf(app).post<Route>(
+  routesOf(app).post(
     '/eperson/epersons/:uuid/factors/reset',
     route('resetFactorsOf', changes('administrator', 'none', jsonOf(), { to, onBehalf: 'refused' })),
     async (request, reply) => {
       const { proof } = await checked('resetFactorsOf', jsonBody(request))
-      const caller = ownLogin(request.caller)
+      const { caller } = request
       const { uuid } = await wanted(request)
       // Otherwise a stolen session could get rid of the factors that protect it.
       if (uuid === caller.session.eperson.uuid)

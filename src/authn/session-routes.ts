@@ -6,7 +6,6 @@ import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { ownLogin } from '../http/require-caller.ts'
 import type { Authenticated } from '../model/caller.ts'
 import { keyOfSession } from '../model/sessions.ts'
 import type { ListedSession, Sessions } from '../storage/sessions.ts'
@@ -24,12 +23,10 @@ interface Parts {
 
 /** `/api/authn/sessions`: the caller's sessions (N1–N4, docs/decisions/0040). */
 export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, sessions }: Parts): void {
-  type Route = { Params: { id: string } }
   const all = `${addresses.authn}/sessions`
   const age = createSessionAge(clock, config)
 
-  async function ownOf(request: FastifyRequest) {
-    const caller = ownLogin(request.caller)
+  async function ownOf(caller: Authenticated) {
     const listed = await sessions.list(caller.session)
     return listed
       .map(one => ({ ...one, expires: Math.min(one.expires, age.endOf(one.begun)) }))
@@ -54,13 +51,13 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
   routesOf(app).get(
     '/sessions',
     route('listSessions', refusesShortLived(reads('eperson', 'none', { onBehalf: 'refused' }))),
-    async request => halPage('sessions', await ownOf(request), readPage(request.query as Query), all),
+    async request => halPage('sessions', await ownOf(request.caller), readPage(request.query as Query), all),
   )
-  routesOf(app).get<Route>(
+  routesOf(app).get(
     '/sessions/:id',
     route('showSession', refusesShortLived(reads('eperson', 'none', { onBehalf: 'refused' }))),
     async request => {
-      const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
+      const found = (await ownOf(request.caller)).find(({ id }) => id === request.params.id)
       if (!found) throw noSession()
       return found
     },
@@ -72,16 +69,16 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
     '/sessions',
     route('endOtherSessions', changes('eperson', 'none', 'ignored', { onBehalf: 'refused' })),
     async (request, reply) => {
-      const caller = ownLogin(request.caller)
+      const { caller } = request
       await sessions.endOthers(caller.session.eperson.uuid, ownSession(caller), ended(request, 'others'))
       return reply.code(204).send()
     },
   )
-  routesOf(app).delete<Route>(
+  routesOf(app).delete(
     '/sessions/:id',
     route('endSession', changes('eperson', 'none', 'ignored', { onBehalf: 'refused' })),
     async (request, reply) => {
-      const caller = ownLogin(request.caller)
+      const { caller } = request
       const { id } = request.params
       if (!/^[1-9]\d{0,14}$/.test(id)) throw noSession()
       const { uuid } = caller.session.eperson

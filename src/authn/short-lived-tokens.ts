@@ -4,7 +4,6 @@ import { changes } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
-import { requireCaller } from '../http/require-caller.ts'
 import type { Trail } from '../storage/trail.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -31,7 +30,7 @@ export function shortLivedTokenRoutes(
     '/shortlivedtokens',
     route('issueShortLivedToken', changes('eperson', 'none', 'unused')),
     async request => {
-      const caller = requireCaller(request.caller)
+      const { caller } = request
       await trail.record(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))
       const lifetime = config.shortTokenLifetime
       const token =

@@ -67,34 +67,35 @@ interface TakenBody {
 export const smallBody = 16 * 1024
 
 /** @returns a right of logged-in callers that the handler decides */
-export const rightTo = (handlerDecides: string): Who => ({ handlerDecides, login: true })
+export const rightTo = (handlerDecides: string) => ({ handlerDecides, login: true }) as const
 /** @returns a right that anonymous callers may have, too */
-export const openRightTo = (handlerDecides: string): Who => ({ handlerDecides, login: false })
+export const openRightTo = (handlerDecides: string) => ({ handlerDecides, login: false }) as const
 
 type More<A> = Partial<Omit<A, 'does' | 'who' | 'body' | 'tokens'>>
+/** Access with the type of those who may use the route, from which the type of its caller follows. */
+type For<A extends Access, W, M> = A & {
+  readonly who: W
+  readonly onBehalf: M extends { readonly onBehalf: infer O } ? O : 'possible'
+}
 
-export const reads = (who: Who, access: Tokens['access'], more: More<ReadAccess> = {}): ReadAccess => ({
-  does: 'read',
-  who,
-  tokens: { shortLived: true, access },
-  onBehalf: 'possible',
-  ...more,
-})
+export const reads = <W extends Who, const M extends More<ReadAccess>>(
+  who: W,
+  access: Tokens['access'],
+  more?: M,
+) => {
+  const usual = { does: 'read', who, tokens: { shortLived: true, access }, onBehalf: 'possible' } as const
+  return { ...usual, ...more } as For<ReadAccess, W, M>
+}
 
-export const changes = (
-  who: Who,
+export const changes = <W extends Who, const M extends More<ChangeAccess>>(
+  who: W,
   access: Tokens['access'],
   body: Body,
-  more: More<ChangeAccess> = {},
-): ChangeAccess => ({
-  does: 'change',
-  who,
-  tokens: { shortLived: false, access },
-  onBehalf: 'possible',
-  csrf: 'required',
-  body,
-  ...more,
-})
+  more?: M,
+) => {
+  const usual = { ...reads(who, access), does: 'change', tokens: { shortLived: false, access } } as const
+  return { ...usual, csrf: 'required', body, ...more } as For<ChangeAccess, W, M>
+}
 
 export const withoutCsrf = (not: string, access: ChangeAccess): ChangeAccess => ({ ...access, csrf: { not } })
 

@@ -1,12 +1,16 @@
 import type {
   FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
   RouteGenericInterface,
   RouteHandlerMethod,
   RouteShorthandOptions,
 } from 'fastify'
 import type { TSchema } from 'typebox'
+import type { Authenticated, Caller } from '../model/caller.ts'
 import type { Access, ChangeAccess, ReadAccess } from './access.ts'
 import type { ProblemCode } from './problems.ts'
+import type { LoggedIn } from './require-caller.ts'
 
 /**
  * The promise of a route: its description in OpenAPI, and what the tests compare every answer with
@@ -99,6 +103,20 @@ export const contractsIn =
     },
   })
 
+/** The caller of a route, whom the guard has let pass. */
+type CallerOf<A extends Access> = A['who'] extends 'eperson' | 'administrator' | { readonly login: true }
+  ? A['onBehalf'] extends 'refused'
+    ? Authenticated
+    : LoggedIn
+  : Caller
+
+/** The parameters in the address of a route. */
+type ParamsOf<U extends string> = U extends `${string}:${infer Name}/${infer Rest}`
+  ? { readonly [K in Name]: string } & ParamsOf<Rest>
+  : U extends `${string}:${infer Name}`
+    ? { readonly [K in Name]: string }
+    : unknown
+
 type RouteOf<A extends Access, R extends RouteGenericInterface> = RouteShorthandOptions<
   FastifyInstance['server'],
   Parameters<FastifyInstance['routing']>[0],
@@ -113,11 +131,18 @@ type Handler<R extends RouteGenericInterface> = RouteHandlerMethod<
   R
 >
 
-type Register<A extends Access> = <R extends RouteGenericInterface = RouteGenericInterface>(
-  url: string,
-  options: RouteOf<A, R>,
-  handler: Handler<R>,
-) => unknown
+/** Registers a route. Without a type argument, its request has the parameters of its address and its access’s caller. */
+interface Register<A extends Access> {
+  <const U extends string, B extends A>(
+    url: U,
+    options: RouteOf<B, { Params: ParamsOf<U> }>,
+    handler: (
+      request: FastifyRequest<{ Params: ParamsOf<U> }> & { readonly caller: CallerOf<B> },
+      reply: FastifyReply,
+    ) => unknown,
+  ): unknown
+  <R extends RouteGenericInterface>(url: string, options: RouteOf<A, R>, handler: Handler<R>): unknown
+}
 
 /** The ways to register a route. One that doesn't state its access doesn't compile. */
 export interface Routes {

@@ -8,7 +8,7 @@ import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator, requireCaller } from '../http/require-caller.ts'
+import { requireAdministrator } from '../http/require-caller.ts'
 import { epersonBody } from '../http/resources/people.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import { readUuid } from '../lib/uuids.ts'
@@ -83,13 +83,12 @@ export function changeEpersonRoutes(
       .header('location', addresses.eperson(eperson.uuid))
       .send(epersonBody(eperson, addresses, asksAgreement))
 
-  routesOf(app).delete<{ Params: { uuid: string } }>(
+  routesOf(app).delete(
     `${path}/:uuid`,
     route('deleteEperson', changes('administrator', 'none', 'unused', { to: 'delete epersons' })),
     async (request, reply) => {
-      const caller = requireCaller(request.caller)
       const uuid = readUuid(request.params.uuid)
-      const event = eventOf(caller, request, { event: 'eperson.delete', outcome: 'success' })
+      const event = eventOf(request.caller, request, { event: 'eperson.delete', outcome: 'success' })
       const removed = uuid === undefined ? 'no-eperson' : await people.removeEperson(uuid, event)
       if (removed === 'no-eperson') throw noEperson()
       if (removed === 'last-administrator') throw lastAdministrator()

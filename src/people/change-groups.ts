@@ -7,7 +7,6 @@ import { contractsIn, type Routes, routesOf } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { type Operation, patchBody, patchRefused } from '../http/json-patch.ts'
 import { Problem } from '../http/problems.ts'
-import { requireCaller } from '../http/require-caller.ts'
 import { groupBody } from '../http/resources/people.ts'
 import { uuidsOf } from '../http/uri-list.ts'
 import { quantity } from '../lib/quantities.ts'
@@ -33,16 +32,13 @@ interface Parts {
   readonly config: Config
 }
 
-type One = { Params: { uuid: string } }
-type Two = { Params: { uuid: string; member: string } }
-
 const refused = (why: string) => new Problem('change-refused', why)
 const noGroup = () => new Problem('not-found', 'There is no group with this UUID.')
 const lastAdministrator = () =>
   refused('Nobody could administer the service any more: no administrator who may log in would be left.')
 
 const path = '/eperson/groups'
-const url = `${path}/:uuid`
+const url = `${path}/:uuid` as const
 
 /** Changes of groups by administrators (M4–M8), below `/api/eperson/groups`. */
 export function changeGroupRoutes(app: FastifyInstance, parts: Parts): void {
@@ -51,9 +47,12 @@ export function changeGroupRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
-  eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
+  eventOf(request.caller, request, { event, outcome: 'success' })
 
-async function groupIn(people: People, { params }: { params: One['Params'] }): Promise<GroupDetails> {
+async function groupIn(
+  people: People,
+  { params }: { readonly params: { readonly uuid: string } },
+): Promise<GroupDetails> {
   const uuid = readUuid(params.uuid)
   const group = uuid === undefined ? undefined : await people.group(uuid)
   if (!group) throw noGroup()
@@ -80,7 +79,7 @@ function groupRoutes(routes: Routes, { people, addresses, config }: Parts): void
       .send(groupBody(added, { addresses, config }))
   })
 
-  routes.patch<One>(url, route('changeGroup', byAdministrators(patchOf())), async request => {
+  routes.patch(url, route('changeGroup', byAdministrators(patchOf())), async request => {
     const event = eventIn(request, 'group.change')
     const group = await groupIn(people, request)
     const change = groupChange(patchBody(request))
@@ -92,7 +91,7 @@ function groupRoutes(routes: Routes, { people, addresses, config }: Parts): void
     return groupBody(changed, { addresses, config })
   })
 
-  routes.delete<One>(url, route('deleteGroup', byAdministrators('unused')), async (request, reply) => {
+  routes.delete(url, route('deleteGroup', byAdministrators('unused')), async (request, reply) => {
     const event = eventIn(request, 'group.delete')
     const group = await groupIn(people, request)
     refuseFixed(group, 'deleted')
@@ -107,20 +106,16 @@ function groupRoutes(routes: Routes, { people, addresses, config }: Parts): void
 /** Routes that add epersons and groups to a group, and remove them. */
 function memberRoutes(routes: Routes, { people, config }: Parts): void {
   const specials = specialGroupNames(config)
-  routes.post<One>(
-    `${url}/epersons`,
-    route('addMembers', byAdministrators(urisOf())),
-    async (request, reply) => {
-      const { uuid, name } = await groupIn(people, request)
-      if (specials.has(name)) throw inSpecial('nobody')
-      const epersons = uuidsOf(request, '/eperson/epersons/')
-      const added = await people.addMembers(uuid, epersons, eventIn(request, 'group.join'))
-      if (added === 'no-group') throw noGroup()
-      if (added !== 'changed') throw partRefused(added)
-      return reply.code(204).send()
-    },
-  )
-  routes.delete<Two>(
+  routes.post(`${url}/epersons`, route('addMembers', byAdministrators(urisOf())), async (request, reply) => {
+    const { uuid, name } = await groupIn(people, request)
+    if (specials.has(name)) throw inSpecial('nobody')
+    const epersons = uuidsOf(request, '/eperson/epersons/')
+    const added = await people.addMembers(uuid, epersons, eventIn(request, 'group.join'))
+    if (added === 'no-group') throw noGroup()
+    if (added !== 'changed') throw partRefused(added)
+    return reply.code(204).send()
+  })
+  routes.delete(
     `${url}/epersons/:member`,
     route('removeMember', byAdministrators('unused')),
     async (request, reply) => {
@@ -133,7 +128,7 @@ function memberRoutes(routes: Routes, { people, config }: Parts): void {
     },
   )
 
-  routes.post<One>(
+  routes.post(
     `${url}/subgroups`,
     route('addSubgroups', byAdministrators(urisOf())),
     async (request, reply) => {
@@ -146,7 +141,7 @@ function memberRoutes(routes: Routes, { people, config }: Parts): void {
       return reply.code(204).send()
     },
   )
-  routes.delete<Two>(
+  routes.delete(
     `${url}/subgroups/:member`,
     route('removeSubgroup', byAdministrators('unused')),
     async (request, reply) => {

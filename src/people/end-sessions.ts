@@ -43,16 +43,12 @@ export function endSessionsRoutes(
     object: string,
   ): AuditEvent => ({ ...eventOf(request.caller, request, { event, outcome: 'success', object }), eperson })
 
-  routes.delete<Route>(
-    `${url}/sessions`,
-    route('endSessionsOf', byAdministrators),
-    async (request, reply) => {
-      const uuid = await wanted(request)
-      await sessions.logout(uuid, about(request, uuid, 'session.end', 'all'))
-      return reply.code(204).send()
-    },
-  )
-  routes.get<Route>(
+  routes.delete(`${url}/sessions`, route('endSessionsOf', byAdministrators), async (request, reply) => {
+    const uuid = await wanted(request)
+    await sessions.logout(uuid, about(request, uuid, 'session.end', 'all'))
+    return reply.code(204).send()
+  })
+  routes.get(
     `${url}/tokens`,
     route('listAccessTokensOf', refusesShortLived(reads('administrator', 'people', { to }))),
     async request => {
@@ -62,16 +58,12 @@ export function endSessionsRoutes(
       return halPage('tokens', tokens, readPage(request.query as Query), self)
     },
   )
-  routes.delete<Route>(
-    `${url}/tokens`,
-    route('revokeAccessTokensOf', byAdministrators),
-    async (request, reply) => {
-      const uuid = await wanted(request)
-      await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
-      return reply.code(204).send()
-    },
-  )
-  routes.delete<{ Params: { uuid: string; id: string } }>(
+  routes.delete(`${url}/tokens`, route('revokeAccessTokensOf', byAdministrators), async (request, reply) => {
+    const uuid = await wanted(request)
+    await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
+    return reply.code(204).send()
+  })
+  routes.delete(
     `${url}/tokens/:id`,
     route('revokeAccessTokenOf', byAdministrators),
     async (request, reply) => {

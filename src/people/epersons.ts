@@ -7,12 +7,12 @@ import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireCaller } from '../http/require-caller.ts'
+import type { LoggedIn } from '../http/require-caller.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
 import type { EpersonBody } from '../http/resources/schemas.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
-import { type Caller, isAdministrator } from '../model/caller.ts'
+import { isAdministrator } from '../model/caller.ts'
 import type { EpersonSearch, People } from '../storage/people.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -32,17 +32,15 @@ export function epersonRoutes(
   { addresses, people, asksAgreement, config }: Parts,
 ): void {
   const routes = routesOf(app)
-  type Route = { Params: { uuid: string } }
   const path = '/eperson/epersons'
   const bodyOf = (one: Eperson) => epersonBody(one, addresses, asksAgreement)
-  const url = `${path}/:uuid`
+  const url = `${path}/:uuid` as const
   const all = `${addresses.api}${path}`
 
-  /** @throws Problem 401 or 403 for a caller who may not read the record, 404 if there is none */
-  async function readable(caller: Caller, uuid: string): Promise<Eperson> {
-    const asking = requireCaller(caller)
+  /** @throws Problem 403 for a caller who may not read the record, 404 if there is none */
+  async function readable(caller: LoggedIn, uuid: string): Promise<Eperson> {
     const wanted = uuid.toLowerCase()
-    if (wanted !== asking.session.eperson.uuid && !isAdministrator(caller))
+    if (wanted !== caller.session.eperson.uuid && !isAdministrator(caller))
       throw new Problem(
         'access-denied',
         'Epersons may read only their own record. Administrators may read any.',
@@ -91,10 +89,10 @@ export function epersonRoutes(
     },
   )
 
-  routes.get<Route>(url, route('showEperson', toReaders), async request =>
+  routes.get(url, route('showEperson', toReaders), async request =>
     bodyOf(await readable(request.caller, request.params.uuid)),
   )
-  routes.get<Route>(`${url}/groups`, route('listGroupsOfEperson', toReaders), async request => {
+  routes.get(`${url}/groups`, route('listGroupsOfEperson', toReaders), async request => {
     const { uuid } = await readable(request.caller, request.params.uuid)
     const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, { addresses, config }))
     return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)

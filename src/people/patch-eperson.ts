@@ -53,7 +53,7 @@ export function patchEpersonRoute(app: FastifyInstance, parts: Parts): void {
   const { addresses, csrf, asksAgreement, registrations } = parts
   const bodyOf = (eperson: Eperson) => epersonBody(eperson, addresses, asksAgreement)
 
-  routesOf(app).patch<{ Params: { uuid: string } }>(
+  routesOf(app).patch(
     '/eperson/epersons/:uuid',
     {
       ...route('changeEperson', changes(right, 'none', patchOf())),
