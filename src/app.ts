@@ -111,7 +111,6 @@ export async function buildApp(
         const processRoutes = await administration.register(api, entityAdministration)
         contentRoutes(api, {
           ...{ repository, files, leases, limits },
-          lookAgain: lookAgain.thoughExpired,
           handOver: createHandOver(config, files),
           recordDownload: (caller, request, object) =>
             trail.record(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
@@ -125,7 +124,7 @@ export async function buildApp(
           })
           dspaceRoutes(hal, { ...shown, alerts, entities, people, registry, repository, sessions })
           const { uploads } = administration
-          await editingRoutes(hal, { ...shown, files, lookAgain, people, repository, uploads })
+          await editingRoutes(hal, { ...shown, files, people, repository, uploads })
           processRoutes(hal)
         })
       },

@@ -38,7 +38,7 @@ interface Parts {
 }
 
 type Runner = Omit<ReturnType<typeof createProcesses>, 'close'>
-type Importing = Pick<Parts, 'addresses' | 'config' | 'lookAgain'> &
+type Importing = Pick<Parts, 'addresses' | 'config'> &
   Pick<Parts['storage'], 'entities' | 'people' | 'processes'> &
   Runner & { readonly uploads: ReturnType<typeof createUploads> }
 
@@ -67,10 +67,10 @@ export async function createAdministration(
      */
     register: async (api: FastifyInstance, entityRoutes: EntityRoutes) => {
       await operator.register(api)
-      const uploading = { addresses, config, place, lookAgain }
+      const uploading = { addresses, config, place }
       const ingest = ingestRoutes(api, { ...uploading, people, start: runner.start })
       uploadRoutes(api, uploading)
-      const managing = { addresses, config, entities, lookAgain, people, processes, uploads }
+      const managing = { addresses, config, entities, people, processes, uploads }
       const imports = await entityRoutes(api, { ...managing, ...runner })
       return (hal: FastifyInstance) => {
         const { scripts } = operator

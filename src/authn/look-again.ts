@@ -27,11 +27,6 @@ export interface LookAgain {
    * @throws Problem as those checks do
    */
   afterWaiting(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
-  /**
-   * Works like `afterWaiting`, but accepts a token that has only expired since the request began: otherwise
-   * no long upload would end.
-   */
-  thoughExpired(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
   /** @returns true while the caller of a long answer may still see the rest of it */
   isStill(request: Pick<FastifyRequest, 'caller' | 'ip'>): Promise<boolean>
   /**
@@ -146,7 +141,6 @@ export function createLookAgain(parts: Parts): LookAgain {
 
   return {
     afterWaiting,
-    thoughExpired,
     isStill: async ({ caller, ip }) => {
       if (caller.kind === 'anonymous' && caller.specialGroups.length > 0)
         return JSON.stringify(await specialGroups.ofAddress(ip)) === JSON.stringify(caller.specialGroups)
@@ -156,7 +150,7 @@ export function createLookAgain(parts: Parts): LookAgain {
       app.addHook('onRoute', route => {
         // Evaluated when needed: scopes inside add their own checks to the route.
         const checks = () => [route.preParsing ?? []].flat() as unknown as readonly Check[]
-        route.config = { ...route.config, checks }
+        route.config = { ...route.config, checks, lookAgain: thoughExpired }
         if (route.method === 'GET' || route.method === 'HEAD') return
         const { handler } = route
         route.handler = async function (request, reply) {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { openRightTo, reads } from '../http/access.ts'
 import { turnOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
+import { lookAgain } from '../http/guard.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { changed, precondition, rangeCounts } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -27,11 +28,6 @@ interface Parts {
   readonly files: FileStore
   readonly leases: Leases
   readonly limits: Pick<Limits, 'transfers' | 'largePieces'>
-  /**
-   * Brings `request.caller` up to date when the request has waited (T12); the token that has opened it may
-   * have expired.
-   */
-  readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
   /** Lets a proxy or a bucket send files; undefined if Carrel does. */
   readonly handOver: HandOver | undefined
   /** Records in the audit trail that the caller opened a bitstream (B4). */
@@ -67,7 +63,7 @@ const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>
  * begins. A transfer that has begun continues, at the client's pace.
  */
 export function contentRoutes(app: FastifyInstance, parts: Parts): void {
-  const { repository, files, leases, limits, lookAgain, handOver } = parts
+  const { repository, files, leases, limits, handOver } = parts
   const url = '/core/bitstreams/:uuid/content'
   const transfers = createTransfers(limits.transfers)
 

@@ -1,4 +1,10 @@
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteOptions,
+} from 'fastify'
 import type { Grant, ScopeMethod } from '../model/access-tokens.ts'
 import { type Caller, grantOf } from '../model/caller.ts'
 import { type Access, methodNeeded, needsLogin, takesNoShortLived } from './access.ts'
@@ -16,7 +22,20 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Enforces the route's access. A route without it is open to every caller and takes every body. */
     guard?: Guard | undefined
+    /** Brings the caller up to date, and repeats the route's checks if they have changed. */
+    lookAgain?: (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>
   }
+}
+
+/**
+ * Looks the caller up again after a handler has waited for a body that it reads itself, or for its turn
+ * (docs/decisions/0056). A token that has only expired meanwhile is accepted: otherwise no long upload would end.
+ * @throws Problem as the checks of the route do
+ */
+export async function lookAgain(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { lookAgain: look } = request.routeOptions.config
+  if (!look) throw new Error('the route does not know its caller')
+  await look(request, reply)
 }
 
 /** Makes every route of this scope, and of scopes inside it, enforce its access. Call it before routes are added. */

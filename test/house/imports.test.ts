@@ -91,7 +91,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'storage/sqlite': [...ofEngines, 'lib/threads'],
   console: ['config', 'dspace', 'http'],
   'items/ingest': ['files', 'import', 'storage'],
-  'items/write': ['authn', 'config', 'files', 'http', 'http/resources', 'items', 'storage'],
+  'items/write': ['config', 'files', 'http', 'http/resources', 'items', 'storage'],
   'sso/ldap': ['authn', 'config', 'http', 'sso', 'storage', 'storage/statements'],
   'storage/copy': [
     'storage',
@@ -116,7 +116,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'cli/doctor': ['config', 'files', 'http', 'sso', 'sso/check', 'storage'],
   'entities/routes': [
     'admin/processes',
-    'authn',
     'config',
     'entities',
     'http',
@@ -153,7 +152,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'admin/uploads': [
     'admin/processes',
-    'authn',
     'config',
     'files',
     'http',

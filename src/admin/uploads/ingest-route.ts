@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
 import { type Body, changes } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { allowSlowBody, endSlowBody } from '../../http/body-pieces.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
+import { lookAgain } from '../../http/guard.ts'
 import { badParameter, type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { requireAdministrator, requireCaller } from '../../http/require-caller.ts'
@@ -34,7 +34,6 @@ const route = contractsIn(() => import('./contracts.ts'))
 interface Parts {
   readonly people: Pick<People, 'listGroups'>
   readonly addresses: Addresses
-  readonly lookAgain: LookAgain
   readonly config: Config
   readonly place: UploadPlace
   readonly start: StartProcess
@@ -56,7 +55,7 @@ class Ingests {
 
   /** Begins an ingest as a request asks for it. */
   async beginAsked(request: FastifyRequest, reply: FastifyReply): Promise<Process> {
-    const { lookAgain, people, place } = this.#parts
+    const { people, place } = this.#parts
     const eperson = requireCaller(request.caller).session.eperson.uuid
     const { upload, ...given } = singleParameters(request.query as Query, names)
     // Parameters are checked before anything is kept.
@@ -76,7 +75,7 @@ class Ingests {
     const sent = upload === undefined ? '' : await this.requireUpload(upload, eperson)
     const id = upload ?? (await this.#keepBody(request, eperson))
     try {
-      await lookAgain.thoughExpired(request, reply)
+      await lookAgain(request, reply)
       return await this.begin(request, id, sent, given)
     } catch (error) {
       if (upload === undefined) await place.remove(id)

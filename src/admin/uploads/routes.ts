@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
 import { type Body, changes, reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { allowSlowBody, endSlowBody } from '../../http/body-pieces.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
+import { lookAgain } from '../../http/guard.ts'
 import { halPage, readPage } from '../../http/hal.ts'
 import type { Query } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
@@ -24,14 +24,13 @@ interface Parts {
   readonly addresses: Addresses
   readonly config: Pick<Config, 'uploads'>
   readonly place: UploadPlace
-  readonly lookAgain: LookAgain
 }
 
 /**
  * `/api/uploads`: files that clients send piece by piece (tus 1.0), until a feature uses them. An upload
  * belongs to its eperson, and goes on at every node that shares its place.
  */
-export function uploadRoutes(app: FastifyInstance, { addresses, config, place, lookAgain }: Parts): void {
+export function uploadRoutes(app: FastifyInstance, { addresses, config, place }: Parts): void {
   const { uploads: limits } = config
   const all = `${addresses.api}/uploads`
   const addressOf = (id: string) => `${all}/${id}`
@@ -42,7 +41,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, place, l
     eperson: mayUpload(request.caller),
     headers: request.headers,
     body: request.raw,
-    lookAgain: () => lookAgain.thoughExpired(request, reply),
+    lookAgain: () => lookAgain(request, reply),
   })
 
   void app.register(async scope => {

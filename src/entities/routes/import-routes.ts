@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
 import { type Body, changes } from '../../http/access.ts'
 import { signalOf } from '../../http/connection.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
+import { lookAgain } from '../../http/guard.ts'
 import type { Query } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
@@ -21,7 +21,6 @@ const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly people: NamesInRules
-  readonly lookAgain: LookAgain
   readonly config: Config
   readonly entities: Entities
   readonly imports: Imports
@@ -46,7 +45,7 @@ const maxReceiving = 4
 const maxPreviews = 2
 /** `POST {api}/admin/entities/{name}/import` (EA5 to EA8), below a scope for administrators. */
 export function importRoutes(app: FastifyInstance, parts: Parts): void {
-  const { people, lookAgain, config, entities, imports } = parts
+  const { people, config, entities, imports } = parts
   const receiving = new Set<string>()
   let previews = 0
   // The handler reads the body itself, once all checks have passed.
@@ -68,7 +67,7 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
         throw new Problem('entity-conflict', `Records of ${name} are being sent already. Wait for their end.`)
       const input = await received(request, name, asked)
       try {
-        await lookAgain.thoughExpired(request, reply)
+        await lookAgain(request, reply)
       } catch (error) {
         await input.close(false)
         throw error
@@ -115,7 +114,7 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
         patience: config.requestTimeout * 1000,
       })
       try {
-        await lookAgain.thoughExpired(request, reply)
+        await lookAgain(request, reply)
         return await runImport(jobOf(config, request, input, work), await input.descriptor(), {
           signal: AbortSignal.any([signalOf(request), imports.stopping]),
           progress: () => {},

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
 import type { Files } from '../../files/files.ts'
 import { changes, patchOf } from '../../http/access.ts'
@@ -28,7 +27,6 @@ interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
   readonly addresses: Addresses
   readonly people: KnownPeople
   readonly asksAgreement: boolean
-  readonly lookAgain: LookAgain
   readonly config: Config
   readonly files: Files
   readonly uploads: Uploads | undefined

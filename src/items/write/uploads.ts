@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { LookAgain } from '../../authn/look-again.ts'
 import { mimeTypeOf } from '../../files/presentation.ts'
 import type { Body } from '../../http/access.ts'
 import { eventOf } from '../../http/audit.ts'
 import { allowSlowBody, endSlowBody } from '../../http/body-pieces.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
+import { lookAgain } from '../../http/guard.ts'
 import { objectIn } from '../../http/json-body.ts'
 import { parseBoolean, type Query, single } from '../../http/parameters.ts'
 import { precondition } from '../../http/preconditions.ts'
@@ -26,7 +26,6 @@ const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends EditingParts, ReceiverParts {
   readonly repository: Repository
-  readonly lookAgain: LookAgain
 }
 
 /**
@@ -78,13 +77,13 @@ async function add(
   bundle: Bundle['uuid'],
   file: Received,
 ) {
-  const { limits, repository, lookAgain } = parts
+  const { limits, repository } = parts
   const { name: given = file.name, description } = readProperties(file.properties)
   if (given === undefined)
     throw new Problem('change-refused', 'The file has no name; give it one in properties.')
   const name = named(reply, given)
   // The right may have been taken away during a long upload.
-  await lookAgain.thoughExpired(request, reply)
+  await lookAgain(request, reply)
   await writableBundle(repository, request.caller, bundle)
   const uuid = randomUUID()
   const { sha256, size } = file
@@ -108,11 +107,11 @@ async function replace(
   file: Received,
   takesName: boolean,
 ) {
-  const { limits, repository, lookAgain } = parts
+  const { limits, repository } = parts
   if (takesName && file.name === undefined)
     throw new Problem('change-refused', 'The file has no name, and replaceName is true.')
   const name = takesName && file.name !== undefined ? named(reply, file.name) : before.name
-  await lookAgain.thoughExpired(request, reply)
+  await lookAgain(request, reply)
   const { uuid } = await writableBitstream(repository, request.caller, before.uuid)
   const { sha256, size } = file
   const mimeType = typeOf(file.mediaType, file.name ?? name)
