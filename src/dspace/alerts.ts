@@ -9,7 +9,6 @@ import { halPage, readPage } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireCaller } from '../http/require-caller.ts'
 import { isAdministrator } from '../model/caller.ts'
 import type { Alert, Alerts } from './alert-statements.ts'
 
@@ -60,8 +59,7 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts }: Parts):
   const same = async (wanted: Omit<Alert, 'id'>) =>
     (await alerts.all()).find(({ id: _, ...there }) => isDeepStrictEqual(there, wanted))
   routes.post(path, route('addAlert', byAdministrators), async (request, reply) => {
-    const caller = requireCaller(request.caller)
-    const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
+    const event = eventOf(request.caller, request, { event: 'alert.change', outcome: 'success' })
     const wanted = await alertIn(request)
     // The interface's form saves when its switch is used, and adds the same alert again when its button is.
     const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
@@ -73,8 +71,7 @@ export function alertRoutes(app: FastifyInstance, { addresses, alerts }: Parts):
     return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
   })
   routes.put<Route>(`${path}/:id`, route('changeAlert', byAdministrators), async request => {
-    const caller = requireCaller(request.caller)
-    const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
+    const event = eventOf(request.caller, request, { event: 'alert.change', outcome: 'success' })
     const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1
     const changed = await alerts.change({ id, ...(await alertIn(request)) }, event)
     if (!changed) throw none()

@@ -7,7 +7,6 @@ import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireCaller } from '../http/require-caller.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/items.ts'
 import type { FieldSearch, MetadataRegistry, WantedField, WantedSchema } from './registry-statements.ts'
@@ -44,7 +43,7 @@ export function metadataRegistryRoutes(app: FastifyInstance, { addresses, regist
 }
 
 const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
-  eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
+  eventOf(request.caller, request, { event, outcome: 'success' })
 
 function schemaRoutes(routes: Routes, registry: MetadataRegistry, bodies: Bodies): void {
   async function schemaOf({ params }: { params: One['Params'] }): Promise<MetadataSchema> {

@@ -10,7 +10,6 @@ import { patchBody } from '../../http/json-patch.ts'
 import { type Query, single } from '../../http/parameters.ts'
 import { requireMatch } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireCaller } from '../../http/require-caller.ts'
 import { type Caller, isAdministrator } from '../../model/caller.ts'
 import { type Item, withoutHidden } from '../../model/items.ts'
 import type { Repository } from '../../storage/repository.ts'
@@ -63,7 +62,7 @@ export function editItemRoutes(app: FastifyInstance, parts: EditingParts): void 
     '/core/items',
     route('addItem', changes('administrator', 'items', jsonOf(bodyLimit), { to: 'add items' })),
     async (request, reply) => {
-      const caller = requireCaller(request.caller)
+      const { caller } = request
       if (single(request.query as Query, 'owningCollection'))
         throw new Problem('change-refused', 'Carrel has no collections: leave out owningCollection.')
       const values = readItem(jsonObject(request))
@@ -83,7 +82,7 @@ export function editItemRoutes(app: FastifyInstance, parts: EditingParts): void 
     url,
     route('deleteItem', changes('administrator', 'items', 'unused', { to: 'delete items' })),
     async (request, reply) => {
-      const caller = requireCaller(request.caller)
+      const { caller } = request
       const item = await writableItem(repository, caller, request.params.uuid)
       requireMatch(request.headers, itemTag(seenBy(caller, item)), 'item')
       const revision = request.headers['if-match'] === undefined ? null : item.revision

@@ -1,6 +1,5 @@
 import { type Body, changes, rightTo } from '../../http/access.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireCaller } from '../../http/require-caller.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import { type Caller, mayWrite } from '../../model/caller.ts'
 import type { Bitstream, Bundle, Item } from '../../model/items.ts'
@@ -14,15 +13,14 @@ import type { Repository } from '../../storage/repository.ts'
 /** Access to a route whose handler looks for the right to write the item. */
 export const byWriters = (body: Body) => changes(rightTo('write the item'), 'items', body)
 
-/** @throws Problem 401 or 403 */
+/** @throws Problem 403 */
 function requireWriter(caller: Caller, { readers }: Item): void {
-  requireCaller(caller)
   if (!mayWrite(caller, readers)) throw new Problem('access-denied', 'You may not change this item.')
 }
 
 const missing = (what: string) => new Problem('not-found', `There is no ${what} with this UUID.`)
 
-/** @returns the whole item, hidden metadata included @throws Problem 401, 403 or 404 */
+/** @returns the whole item, hidden metadata included @throws Problem 403 or 404 */
 export async function writableItem(repository: Repository, caller: Caller, text: string): Promise<Item> {
   const uuid = readUuid(text)
   const item = uuid === undefined ? undefined : await repository.item(uuid)
@@ -31,7 +29,7 @@ export async function writableItem(repository: Repository, caller: Caller, text:
   return item
 }
 
-/** @returns the bundle, whose item the caller may change @throws Problem 401, 403 or 404 */
+/** @returns the bundle, whose item the caller may change @throws Problem 403 or 404 */
 export async function writableBundle(repository: Repository, caller: Caller, text: string): Promise<Bundle> {
   const uuid = readUuid(text)
   const bundle = uuid === undefined ? undefined : await repository.bundle(uuid)
@@ -40,7 +38,7 @@ export async function writableBundle(repository: Repository, caller: Caller, tex
   return bundle
 }
 
-/** @returns the bitstream, whose item the caller may change @throws Problem 401, 403 or 404 */
+/** @returns the bitstream, whose item the caller may change @throws Problem 403 or 404 */
 export async function writableBitstream(
   repository: Repository,
   caller: Caller,

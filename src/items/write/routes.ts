@@ -7,7 +7,6 @@ import { eventOf } from '../../http/audit.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { patchBody } from '../../http/json-patch.ts'
 import { requireMatch } from '../../http/preconditions.ts'
-import { requireCaller } from '../../http/require-caller.ts'
 import type { Uploads } from '../../model/uploads.ts'
 import type { Repository } from '../../storage/repository.ts'
 import { siteTag } from '../bodies.ts'
@@ -84,10 +83,9 @@ function editSiteRoute(app: FastifyInstance, parts: SiteParts): void {
     '/core/sites/:uuid',
     route('changeSite', changes('administrator', 'none', patchOf(bodyLimit), { to })),
     async (request, reply) => {
-      const caller = requireCaller(request.caller)
       site.require(request.params.uuid)
       const operations = patchBody(request, patchBounds)
-      const event = eventOf(caller, request, { event: 'site.change', outcome: 'success' })
+      const event = eventOf(request.caller, request, { event: 'site.change', outcome: 'success' })
       const outcome = await retryStale(async () => {
         const { metadata, revision } = await repository.site()
         requireMatch(request.headers, siteTag(metadata), 'site')
