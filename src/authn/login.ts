@@ -132,7 +132,7 @@ function readBody(request: FastifyRequest): Form | undefined {
   throw new Problem('unsupported-media-type', 'Send user and password as application/x-www-form-urlencoded.')
 }
 
-/** What a form has proved. */
+/** The login that a form has proved, if any. */
 interface Claim {
   /** Undefined if it has proved nothing, or what it has proved is void. */
   readonly login: Ready | undefined
