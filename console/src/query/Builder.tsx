@@ -5,15 +5,9 @@ import { t } from '../i18n/i18n.ts'
 import { CircleAlert, Plus, X } from '../icons.ts'
 import { Button, Select } from '../parts/controls.tsx'
 import { Icon } from '../parts/Icon.tsx'
-import {
-  anyText,
-  type Condition,
-  type Filter,
-  firstOperator,
-  needsValue,
-  operatorsFor,
-} from './conditions.ts'
+import { anyText, type Condition, type Filter, firstOperator, needsValue } from './conditions.ts'
 import { frequentValues } from './frequent-values.ts'
+import { operatorsFor } from './operators.ts'
 
 interface Parts {
   readonly entity: Entity

@@ -9,7 +9,7 @@ import { Builder, conditionFor } from './Builder.tsx'
 import { conditionAt, type Filter, needsValue, printFilter, readFilter, wrongValue } from './conditions.ts'
 import { PqlEditor } from './PqlEditor.tsx'
 import { QueryFault } from './QueryFault.tsx'
-import { RefusedCondition } from './refused.ts'
+import { Refused } from './refused.ts'
 
 interface FilterPanelParts {
   readonly entity: Entity
@@ -50,7 +50,7 @@ export function FilterPanel({ entity, condition, problem, onApply }: FilterPanel
   // Wrong values are reported only after the first attempt to apply the filter.
   const [isDone, setDone] = useState(false)
   const faults = filter.conditions.map(one => (isDone ? wrongValue(one, entity.fields) : undefined))
-  const refused = problem instanceof RefusedCondition && problem.condition === condition ? problem : undefined
+  const refused = problem instanceof Refused && problem.text === condition ? problem : undefined
   const refusedAt =
     refused && printFilter(filter, entity.fields) === condition
       ? conditionAt(filter, entity.fields, refused.fault.at)

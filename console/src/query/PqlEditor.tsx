@@ -1,12 +1,13 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { service } from '../api.ts'
-import { type Entity, entities, keyOf, pathOf, withRelated } from '../entities.ts'
-import { formatNumber, t, tOf } from '../i18n/i18n.ts'
+import { type Entity, entities, keyOf, pathOf } from '../entities.ts'
+import { t, tOf } from '../i18n/i18n.ts'
+import { suggestAt } from './completion.ts'
 import { frequentValues } from './frequent-values.ts'
-import { type Place, placeAt, pqlOf, prefixOf, suggest, written } from './pql.ts'
-import { QueryEditor, type Suggested } from './QueryEditor.tsx'
-import { asking, type Fault, RefusedCondition } from './refused.ts'
+import { pqlOf, prefixOf, written } from './pql.ts'
+import { QueryEditor } from './QueryEditor.tsx'
+import { asking, type Fault, Refused } from './refused.ts'
 
 interface Parts {
   readonly entity: Entity
@@ -31,26 +32,9 @@ export const PqlEditor = ({ entity, value, onInput, onApply, problem }: Parts): 
     onApply={onApply}
     applies="enter"
     fault={useFault(entity, value, problem)}
-    suggestAt={(text, cursor) => {
-      const known = withRelated(entity, entities.value ?? [])
-      return suggestedAt(known, placeAt(text, cursor, known.fields))
-    }}
+    suggestAt={(text, cursor) => suggestAt(text, cursor, entities.value ?? [], entity)}
   />
 )
-
-/** Suggests what may stand in a condition: what the console knows, and frequent values of a field. */
-export function suggestedAt(entity: Entity, place: Place): Suggested {
-  const { expected, begun, start } = place
-  const list = suggest(place, entity.fields)
-  const field = expected.kind === 'value' && expected.field?.type === 'text' ? expected.field : undefined
-  if (!field) return { start, list }
-  const more = async () =>
-    (await frequentValues(entity, field, begun.replaceAll('"', ''))).map(one => ({
-      text: JSON.stringify(one.value),
-      about: formatNumber(one.count),
-    }))
-  return { start, list, more }
-}
 
 /**
  * Checks a condition by asking the service for its query plan, which finds every fault and reads no record. A
@@ -58,7 +42,7 @@ export function suggestedAt(entity: Entity, place: Place): Suggested {
  */
 function useFault(entity: Entity, text: string, problem: unknown): Fault | undefined {
   const [refused, setRefused] = useState<unknown>()
-  const isKnown = problem instanceof RefusedCondition && problem.condition === text.trim()
+  const isKnown = problem instanceof Refused && problem.text === text.trim()
   useEffect(() => {
     if (text.trim() === '' || isKnown) return
     const controller = new AbortController()
@@ -76,10 +60,8 @@ function useFault(entity: Entity, text: string, problem: unknown): Fault | undef
       controller.abort()
     }
   }, [entity, text, isKnown])
-  const found = [problem, refused].find(
-    one => one instanceof RefusedCondition && one.condition.trim() === text.trim(),
-  )
-  return found instanceof RefusedCondition ? found.fault : undefined
+  const found = [problem, refused].find(one => one instanceof Refused && one.text.trim() === text.trim())
+  return found instanceof Refused ? found.fault : undefined
 }
 
 /** Maximum number of fields looked at for an example, and maximum length of a value that makes a good one. */

@@ -1,19 +1,9 @@
 import type { JSX, TargetedKeyboardEvent } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/i18n.ts'
-import type { Suggestion } from './pql.ts'
+import type { Suggested, Suggestion } from './completion.ts'
 import { QueryFault } from './QueryFault.tsx'
 import type { Fault } from './refused.ts'
-
-/** The suggestions at a place. */
-export interface Suggested {
-  /** The offset of the text that a suggestion replaces. */
-  readonly start: number
-  /** Those that need no request. */
-  readonly list: readonly Suggestion[]
-  /** Asks the service for values, which take their place. */
-  readonly more?: () => Promise<readonly Suggestion[]>
-}
 
 interface Parts {
   readonly label: string
@@ -161,7 +151,7 @@ export function QueryEditor(parts: Parts): JSX.Element {
           onNearest={
             fault.at === undefined
               ? undefined
-              : nearest => replace(fault.at ?? 0, wordEnd(value, fault.at ?? 0), nearest)
+              : nearest => replace(fault.at ?? 0, (fault.at ?? 0) + (fault.word ?? '').length, nearest)
           }
         />
       )}
@@ -171,6 +161,3 @@ export function QueryEditor(parts: Parts): JSX.Element {
     </div>
   )
 }
-
-const wordEnd = (text: string, start: number) =>
-  start + (/^(?:["\p{L}\p{N}_.-]+|[=<>!~&|]+)/u.exec(text.slice(start))?.[0].length ?? 0)

@@ -13,8 +13,8 @@ interface Parts {
 /** A fault in a query: the line with the place underlined, the message, and a correction if there is one. */
 export function QueryFault({ fault, onNearest, onInstead }: Parts): JSX.Element {
   const { message, lang, line, column = 0, nearest, instead } = fault
-  // The word at the place, or a space if something is missing at the end.
-  const wrong = /^(?:"[^"]*"?|[\p{L}\p{N}_.-]+|[=<>!~&|]+|\S)/u.exec(line?.slice(column) ?? '')?.[0] ?? ' '
+  // A space is marked if something is missing at the end.
+  const wrong = fault.word || ' '
   return (
     <Notice tone="bad">
       {line !== undefined && (

@@ -7,16 +7,8 @@ import { copy } from '../parts/copy.ts'
 import { Dialog } from '../parts/Dialog.tsx'
 import { href } from '../router.ts'
 import { eperson } from '../session.ts'
-import {
-  addressOf,
-  astOf,
-  clientOf,
-  curlOf,
-  fetchOf,
-  isAst,
-  placeholder,
-  type Requested,
-} from './request-texts.ts'
+import { isAst } from './pql.ts'
+import { addressOf, astOf, clientOf, curlOf, fetchOf, placeholder, type Requested } from './request-texts.ts'
 import './query.css'
 
 interface Parts {

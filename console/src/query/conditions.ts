@@ -1,5 +1,7 @@
+import type { Node } from '../../../src/query/language/node.ts'
 import type { EntityField } from '../entities.ts'
-import { isValue, type Token, tokensIn, unquoted, written } from './pql.ts'
+import { compared, type Operator, signs } from './operators.ts'
+import { literalOf, literalsOf, partsOf, read, textOf, written } from './pql.ts'
 
 /** A filter made of single conditions, of which all or at least one must hold. */
 export interface Filter {
@@ -14,36 +16,6 @@ export interface Condition {
   readonly field: string
   readonly operator: Operator
   readonly value: string
-}
-
-type Operator =
-  | 'equal'
-  | 'unequal'
-  | 'less'
-  | 'at-most'
-  | 'more'
-  | 'at-least'
-  | 'contains'
-  | 'begins'
-  | 'words'
-  | 'one-of'
-  | 'null'
-  | 'not-null'
-
-const signs = { equal: '=', unequal: '!=', less: '<', 'at-most': '<=', more: '>', 'at-least': '>=' } as const
-const compared = Object.fromEntries(Object.entries(signs).map(([name, sign]) => [sign, name])) as Record<
-  string,
-  Operator
->
-
-export const operatorsFor = (type: EntityField['type']): readonly Operator[] => {
-  const nulls = ['null', 'not-null'] as const
-  if (type === 'boolean') return ['equal', ...nulls]
-  if (type === 'text')
-    return ['equal', 'unequal', 'one-of', 'contains', 'begins', 'words', 'less', 'more', ...nulls]
-  if (type === 'json')
-    return ['equal', 'one-of', 'contains', 'begins', 'words', 'less', 'at-most', 'more', 'at-least', ...nulls]
-  return ['equal', 'unequal', 'one-of', 'less', 'at-most', 'more', 'at-least', ...nulls]
 }
 
 /** Returns the usual operator of a type. Dates are more often compared than looked up. */
@@ -87,7 +59,17 @@ const valuesIn = (text: string, type: EntityField['type'] | undefined): readonly
   (text.match(/\s*"(?:[^"\\]|\\.)*"\s*(?=,|$)|[^,]+/g) ?? [])
     .map(one => one.trim())
     .filter(Boolean)
-    .map(one => (type !== 'json' && /^".*"$/s.test(one) ? unquoted(one) : one))
+    .map(one => (type === 'json' ? one : plain(one)))
+
+/** Returns what is in the quotes of a text. */
+function plain(text: string): string {
+  if (!/^".*"$/s.test(text)) return text
+  try {
+    return JSON.parse(text) as string
+  } catch {
+    return text.slice(1)
+  }
+}
 
 /** Writes values as they are typed, with quotes around those that commas or quotes would break. */
 const printValues = (values: readonly string[]): string =>
@@ -136,65 +118,39 @@ export function wrongValue(
 
 /** @returns undefined if a list of conditions can't express the text */
 export function readFilter(text: string, fields: readonly EntityField[]): Filter | undefined {
-  const tokens = tokensIn(text)
-  const conditions: Condition[] = []
-  const joins = new Set<string>()
-  let at = 0
-  while (at < tokens.length) {
-    if (conditions.length > 0) joins.add(tokens[at++]?.text.toLowerCase() ?? '')
-    const read = readCondition(tokens.slice(at), fields)
-    if (!read) return undefined
-    conditions.push(read.condition)
-    at += read.length
-  }
-  const [join = 'and', ...more] = joins
-  return more.length === 0 && (join === 'and' || join === 'or') ? { join, conditions } : undefined
+  if (text.trim() === '') return { join: 'and', conditions: [] }
+  const { node, parts } = read(text, 'condition')
+  if (!node || parts.some(({ kind }) => kind === 'clause')) return undefined
+  const join = partsOf(node, 'or') ? 'or' : 'and'
+  const conditions = (partsOf(node, join) ?? [node]).map(one => conditionOf(one, fields))
+  return conditions.every(one => one !== undefined) ? { join, conditions } : undefined
 }
 
-type Read = { readonly condition: Condition; readonly length: number } | undefined
-
-function readCondition(tokens: readonly Token[], fields: readonly EntityField[]): Read {
-  const [name, sign, value, last] = tokens
-  if (!name || !sign || !value) return undefined
-  if (name.text === anyText && sign.text === 'match' && value.kind === 'text')
-    return { condition: { field: anyText, operator: 'words', value: unquoted(value.text) }, length: 3 }
-  const field = name.kind === 'text' ? unquoted(name.text) : name.text
-  if (!fields.some(one => one.name === field)) return undefined
-  if (sign.text === 'is') {
-    if (value.text === 'null') return { condition: { field, operator: 'null', value: '' }, length: 3 }
-    const isNot = value.text === 'not' && last?.text === 'null'
-    return isNot ? { condition: { field, operator: 'not-null', value: '' }, length: 4 } : undefined
+function conditionOf(node: Node, fields: readonly EntityField[]): Condition | undefined {
+  const [negated] = partsOf(node, 'not') ?? []
+  const one = negated ?? node
+  const [operator, subject, given] = one.kind === 'array' ? one.items : []
+  const [sign = '', field = ''] = [textOf(operator), textOf(subject)]
+  const type = fields.find(({ name }) => name === field)?.type
+  const made = (operator: Operator, value: string | undefined): Condition | undefined =>
+    value === undefined ? undefined : { field, operator, value }
+  if (sign === 'match' && (type || field === anyText) && !negated) return made('words', textOf(given))
+  if (type === undefined) return undefined
+  const value = typedIn(given, type)
+  if (negated) return sign === '=' ? made('unequal', value) : undefined
+  if (sign === 'null?') return made(value === 'true' ? 'null' : 'not-null', '')
+  if (sign === 'in') {
+    const values = literalsOf(given)
+    return made('one-of', type === 'json' ? values?.join(', ') : values && printValues(values.map(plain)))
   }
-  if (sign.text === 'in' && value.text === '[') return readList(field, tokens, fields)
-  if (!isValue(value)) return undefined
-  const text = value.kind === 'text' ? unquoted(value.text) : value.text
-  if (sign.text === '~') {
-    const [, begins, rest = ''] = /^\(\?i\)(\^?)([\s\S]*)$/.exec(text) ?? []
-    if (begins === undefined || !isLiteral(rest)) return undefined
-    return {
-      condition: { field, operator: begins ? 'begins' : 'contains', value: unescaped(rest) },
-      length: 3,
-    }
-  }
-  const operator = sign.text === 'match' ? 'words' : compared[sign.text]
-  const type = fields.find(one => one.name === field)?.type
-  // Quotes tell a text in JSON from a number.
-  if (type === 'json' && value.kind === 'text' && operator && operator !== 'words' && inJson(text) === text)
-    return { condition: { field, operator, value: JSON.stringify(text) }, length: 3 }
-  return operator && { condition: { field, operator, value: text }, length: 3 }
+  if (sign !== '~') return compared[sign] && made(compared[sign], value)
+  const [, begins, rest = ''] = /^\(\?i\)(\^?)([\s\S]*)$/.exec(textOf(given) ?? '') ?? []
+  if (begins === undefined || !isLiteral(rest)) return undefined
+  return made(begins ? 'begins' : 'contains', unescaped(rest))
 }
 
-/** Reads `field in [1, 2]`. */
-function readList(field: string, tokens: readonly Token[], fields: readonly EntityField[]): Read {
-  const isJson = fields.find(({ name }) => name === field)?.type === 'json'
-  const end = tokens.findIndex(({ text, kind }) => kind === 'sign' && text === ']')
-  const list = tokens.slice(3, Math.max(3, end))
-  const isPlain = list.every((one, at) => (at % 2 === 1 ? one.text === ',' : isValue(one)))
-  if (!isPlain || list.length % 2 === 0) return undefined
-  const values = list.filter((_, at) => at % 2 === 0)
-  const texts = values.map(({ kind, text }) => (kind === 'text' ? unquoted(text) : text))
-  const value = isJson
-    ? values.map(({ kind, text }) => (kind === 'text' ? JSON.stringify(unquoted(text)) : text)).join(', ')
-    : printValues(texts)
-  return { condition: { field, operator: 'one-of', value }, length: end + 1 }
+/** Returns a value as it is typed. Quotes tell a text in JSON from a number. */
+function typedIn(node: Node | undefined, type: EntityField['type']): string | undefined {
+  const text = textOf(node)
+  return text === undefined || (type === 'json' && inJson(text) === text) ? literalOf(node) : text
 }

@@ -3,8 +3,7 @@ import { CarrelProblem } from '../api.ts'
 import type { Entity } from '../entities.ts'
 import { language, t } from '../i18n/i18n.ts'
 import { who } from '../session.ts'
-import { placeAt } from './pql.ts'
-import { misread, type Refusal, refusalOf } from './reading.ts'
+import { misread, type Refusal, refusalOf } from './refusals.ts'
 
 /** A fault in a condition, with its place. */
 export interface Fault {
@@ -16,49 +15,31 @@ export interface Fault {
   readonly column?: number
   /** The offset in the whole condition. */
   readonly at?: number
-  /** A replacement for the word at the place. */
+  /** The word at the place; empty at the end. */
+  readonly word?: string
+  /** A replacement for the word. */
   readonly nearest?: string
   /** A replacement for the whole condition. */
   readonly instead?: string
 }
 
-/** Thrown when a condition that the user has typed is wrong. */
-export class RefusedCondition extends Error {
-  readonly condition: string
-  readonly #entity: Entity
-  readonly #refusal: Refusal
-
-  constructor(entity: Entity, condition: string, refusal: Refusal) {
-    super(refusal.message)
-    this.condition = condition
-    this.#entity = entity
-    this.#refusal = refusal
-  }
-
-  /** Describes the fault in the current language where possible. */
-  get fault(): Fault {
-    const { fields } = this.#entity
-    return (
-      wholeQuery(this.#entity, this.condition) ??
-      faultOf(this.#refusal, this.condition, { fields, isWhole: false })
-    )
-  }
-}
-
-/** Thrown when a whole query that the user has typed is wrong. */
-export class RefusedQuery extends Error {
+/** Thrown when what the user has typed is wrong: a condition on records of an entity, or a whole query. */
+export class Refused extends Error {
   readonly text: string
   readonly #refusal: Refusal
+  readonly #entity: Entity | undefined
 
-  constructor(text: string, refusal: Refusal) {
+  constructor(text: string, refusal: Refusal, entity?: Entity) {
     super(refusal.message)
     this.text = text
     this.#refusal = refusal
+    this.#entity = entity
   }
 
   /** Describes the fault in the current language where possible. */
   get fault(): Fault {
-    return faultOf(this.#refusal, this.text, { fields: [], isWhole: true })
+    const entity = this.#entity
+    return (entity && wholeQuery(entity, this.text)) ?? faultOf(this.#refusal, this.text, entity?.fields)
   }
 }
 
@@ -66,7 +47,7 @@ export class RefusedQuery extends Error {
  * Recently refused conditions. The page needs the answer several times, while the condition is typed, for the
  * table and for a drawing, and browsers log each refusal.
  */
-const known = new Map<string, { readonly refused: RefusedCondition; readonly until: number }>()
+const known = new Map<string, { readonly refused: Refused; readonly until: number }>()
 const mostKnown = 50
 /** Time in ms for which a refusal is remembered. */
 const lifetime = 60_000
@@ -82,7 +63,7 @@ effect(() => {
  * Runs a request that contains a condition.
  *
  * @param prefix the part of the query before the condition
- * @throws RefusedCondition if the condition is wrong; it is not asked for if that can be seen here
+ * @throws Refused if the condition is wrong; it is not asked for if that can be seen here
  */
 export async function asking<T>(
   entity: Entity,
@@ -93,16 +74,17 @@ export async function asking<T>(
   const key = `${entity.name} ${condition}`
   const before = known.get(key)
   if (before && before.until > performance.now()) throw before.refused
-  const misreadAs = condition.trim() === '' ? undefined : misread(entity, condition)
-  // No collection of records leads to itself, so this is the whole query of the page.
-  if (misreadAs === undefined && wholeQuery(entity, condition)?.instead !== undefined)
-    throw new RefusedCondition(entity, condition, { message: '' })
-  if (misreadAs) throw new RefusedCondition(entity, condition, misreadAs)
+  if (condition.trim() !== '') {
+    // No collection of records leads to itself, so this is the whole query of the page.
+    const isWhole = wholeQuery(entity, condition)?.instead !== undefined
+    const refusal = misread(entity, condition) ?? (isWhole ? { message: '' } : undefined)
+    if (refusal) throw new Refused(condition, refusal, entity)
+  }
   try {
     return await ask()
   } catch (error) {
     if (!(error instanceof CarrelProblem) || !isAbout(error, condition, prefix)) throw error
-    const refused = new RefusedCondition(entity, condition, refusalOf(error, prefix))
+    const refused = new Refused(condition, refusalOf(error, prefix), entity)
     if (known.size >= mostKnown) known.clear()
     known.set(key, { refused, until: performance.now() + lifetime })
     throw refused
@@ -120,16 +102,11 @@ function isAbout({ members }: CarrelProblem, condition: string, prefix: string):
   return column > start && column - 1 - start <= (lines[line - 1]?.length ?? 0) + 1
 }
 
-/** The text that a fault is in: a condition on records with these fields, or a whole query. */
-interface Context {
-  readonly fields: Entity['fields']
-  readonly isWhole: boolean
-}
-
-function faultOf(refusal: Refusal, condition: string, context: Context): Fault {
+/** @param fields those of the records that a condition is about; undefined for a whole query */
+function faultOf(refusal: Refusal, condition: string, fields: Entity['fields'] | undefined): Fault {
   const { message: said, line, column, nearest } = refusal
   if (line === undefined || column === undefined) {
-    const own = inOwnWords(refusal, context, { condition, at: 0, word: refusal.found ?? '' })
+    const own = inOwnWords(refusal, refusal.found ?? '', fields)
     return own ? { message: own.text, lang: language.value } : { message: said, lang: 'en' }
   }
   const lines = condition.split('\n')
@@ -140,13 +117,14 @@ function faultOf(refusal: Refusal, condition: string, context: Context): Fault {
   const isEnd = line > lines.length || (line === lines.length && place >= text.length)
   const at = Math.min(before + place, condition.length)
   const word = isEnd ? '' : wordAt(condition, at)
-  const own = inOwnWords(refusal, context, { condition, at, word })
+  const own = inOwnWords(refusal, word, fields)
   const instead = nearest ?? (refusal.mistake === 'quotes' && own?.isText ? JSON.stringify(word) : undefined)
   return {
     ...(own === undefined ? { message: said, lang: 'en' } : { message: own.text, lang: language.value }),
     line: isEnd ? (lines.at(-1) ?? '') : text,
     column: isEnd ? (lines.at(-1) ?? '').length : place,
     at: isEnd ? condition.length : at,
+    word,
     ...(instead !== undefined && !isEnd ? { nearest: instead } : {}),
   }
 }
@@ -187,18 +165,14 @@ const named = <Key extends string>(table: Readonly<Record<string, Key>>, name: s
 /** Words that end a condition: the filter of the console has no use for them. */
 const behind = new Set(['}', '<end>', '<entity> {', 'group by', 'having', 'limit', 'offset', 'order by'])
 
-interface Where {
-  readonly condition: string
-  readonly at: number
-  /** The word at the place; empty at the end of the condition. */
-  readonly word: string
-}
-
-/** @returns undefined if the English message of the service says more */
+/**
+ * @param word at the place; empty at the end of the text
+ * @returns undefined if the English message of the service says more
+ */
 function inOwnWords(
-  { mistake, found = '', expected, legal = [], nearest }: Refusal,
-  { fields, isWhole }: Context,
-  { condition, at, word }: Where,
+  { mistake, found = '', expected, legal = [], nearest, type: own }: Refusal,
+  word: string,
+  fields: Entity['fields'] | undefined,
 ): { readonly text: string; readonly isText?: boolean } | undefined {
   if (mistake === 'field' || mistake === 'entity')
     return { text: t(mistake === 'field' ? 'fault.field' : 'fault.entity.none', { name: word }) }
@@ -207,8 +181,7 @@ function inOwnWords(
     return type && { text: t('fault.type', { found, type: t(type) }) }
   }
   if (mistake === 'quotes' || mistake === 'letters') {
-    const before = placeAt(condition, at, fields).expected
-    const type = before.kind === 'value' && before.field && named(types, before.field.type)
+    const type = named(types, own ?? '')
     return type && type !== 'fault.text'
       ? { text: t('fault.type', { found: word, type: t(type) }) }
       : { text: t('fault.quotes', { found: word }), isText: true }
@@ -218,22 +191,22 @@ function inOwnWords(
   if (expected) {
     if (word !== '' && nearest !== undefined) return { text: t('fault.nearest', { found: word, nearest }) }
     const wanted = expected
-      .filter(one => isWhole || !behind.has(one))
+      .filter(one => !fields || !behind.has(one))
       .map(one => {
         const kind = named(kinds, one)
         return kind ? t(kind) : one
       })
       .join(', ')
     return {
-      text: t(word !== '' ? 'fault.unexpected' : isWhole ? 'fault.end.query' : 'fault.end', {
+      text: t(word !== '' ? 'fault.unexpected' : !fields ? 'fault.end.query' : 'fault.end', {
         found: word,
         expected: wanted,
       }),
     }
   }
   if (language.value === 'en') return undefined
-  const isField = fields.some(({ name }) => name === word || word.startsWith(`${name}.`))
-  if (!isField && legal.length > 0 && legal.includes(fields[0]?.name ?? ''))
+  const isField = fields?.some(({ name }) => name === word || word.startsWith(`${name}.`))
+  if (!isField && legal.length > 0 && legal.includes(fields?.[0]?.name ?? ''))
     return { text: t('fault.field', { name: word }) }
   const type = legal.length === 1 ? named(types, legal[0] ?? '') : undefined
   return type && { text: t('fault.type', { found: word, type: t(type) }) }

@@ -1,5 +1,6 @@
 import { printAst } from '../../../src/query/language/node.ts'
 import { readPql } from '../../../src/query/language/read-pql.ts'
+import { isAst } from './pql.ts'
 
 /** The content of a page as a request to the service: a query, or a single record by its key. */
 export interface Requested {
@@ -24,8 +25,6 @@ export const placeholder = '$TOKEN'
 
 /** Number of characters of a query from which on it is sent in a body, because addresses are limited. */
 const longestInAddress = 4_000
-
-export const isAst = (query: string): boolean => /^\s*\[/.test(query)
 
 /** Returns what is shown as an AST; undefined for a query that can't be read. */
 export function astOf({ query }: Requested): string | undefined {

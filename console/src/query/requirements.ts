@@ -1,6 +1,6 @@
-import { readPqlCondition } from '../../../src/query/language/read-pql.ts'
+import type { Node } from '../../../src/query/language/node.ts'
 import type { EntityField } from '../entities.ts'
-import { isValue, type Token, tokensIn, unquoted, written } from './pql.ts'
+import { literalOf, literalsOf, type Part, partsOf, read, textOf, written } from './pql.ts'
 
 /**
  * The requirements of a condition, which must all hold. What is searched, ticked in a facet or brushed in a
@@ -33,74 +33,40 @@ export interface Bound {
   readonly value: string
 }
 
-/** The words that clauses begin with, and what follows each of them where it is no field. */
-const clauseWords: Readonly<Record<string, RegExp>> = {
-  order: /^by$/,
-  group: /^by$/,
-  with: /^empty$/,
-  limit: /^\d/,
-  offset: /^\d/,
-  sample: /^\d/,
-  having: /^(?!(?:in|is|match)$)[\p{L}_"'(]|^!$/u,
-}
-
 /** @returns undefined if the condition can't be read */
 export function requirementsOf(condition: string, fields: readonly EntityField[]): Requirements | undefined {
   if (condition.trim() === '') return { list: [], clauses: '' }
-  try {
-    readPqlCondition(condition)
-  } catch {
-    return undefined
-  }
-  const { own, clauses } = apart(condition)
-  const joins = joinsIn(own)
-  if (joins.some(({ text }) => text === 'or')) return { list: [requirementOf(own, fields, true)], clauses }
-  const texts = [0, ...joins.map(one => one.end)].map((start, at) =>
-    own.slice(start, joins[at]?.start).trim(),
-  )
-  return { list: texts.filter(Boolean).map(text => requirementOf(text, fields)), clauses }
-}
-
-/** Returns the words that join conditions outside of parentheses, lists and subqueries. */
-const joinsIn = (own: string): readonly Token[] =>
-  // A field at the beginning may have such a name, too.
-  wordsOf(tokensIn(own)).filter(({ text, start }) => (text === 'and' || text === 'or') && start > 0)
-
-/** Returns the words outside of parentheses, lists and subqueries. */
-function wordsOf(tokens: readonly Token[]): readonly Token[] {
-  let depth = 0
-  return tokens.filter(({ text, kind }) => {
-    if (kind === 'sign') depth += { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 }[text] ?? 0
-    return depth === 0 && kind === 'word'
-  })
-}
-
-interface Apart {
-  readonly own: string
-  readonly clauses: string
-  /** The clause that asks for a sample; it is about the records, and the others are about rows. */
-  readonly sample: string
+  if (read(condition, 'condition').mistake) return undefined
+  const { own, clauses, conditions, isEither } = partsIn(condition)
+  // Joined to others, one with `or` needs parentheses.
+  if (isEither) return { list: [{ kind: 'other', text: `(${own})` }], clauses }
+  return { list: conditions.map(one => requirementOf(one, condition, fields)), clauses }
 }
 
 /** Takes what was typed apart into a condition and the clauses behind it. */
-export function apart(typed: string): Apart {
-  const tokens = tokensIn(typed)
-  const words = wordsOf(tokens).filter(word => {
-    const next = tokens[tokens.indexOf(word) + 1]?.text ?? ''
-    return Object.hasOwn(clauseWords, word.text) && clauseWords[word.text]?.test(next)
-  })
-  const textOf = (at: number, end?: number) => typed.slice(words[at]?.start ?? typed.length, end).trim()
-  const sample = words.findIndex(({ text }) => text === 'sample')
+function partsIn(typed: string) {
+  const { parts } = read(typed, 'condition')
+  const conditions = parts.filter(({ kind }) => kind === 'condition')
+  const [first, ...more] = parts.filter(({ kind }) => kind === 'clause')
+  const clauses = [first, ...more].map(one => (one ? typed.slice(one.start, one.end).trim() : ''))
   return {
-    own: typed.slice(0, words[0]?.start).trim(),
-    clauses: textOf(0),
-    sample: sample < 0 ? '' : textOf(sample, words[sample + 1]?.start),
+    own: typed.slice(0, first?.start).trim(),
+    clauses: first ? typed.slice(first.start).trim() : '',
+    /** The clause that asks for a sample; it is about the records, and the others are about rows. */
+    sample: clauses.find(one => one.startsWith('sample')) ?? '',
+    conditions,
+    isEither: conditions.some(({ end }, at) => typed.slice(end, conditions[at + 1]?.start).trim() === 'or'),
   }
+}
+
+export const apart = (typed: string): Readonly<Record<'own' | 'clauses' | 'sample', string>> => {
+  const { own, clauses, sample } = partsIn(typed)
+  return { own, clauses, sample }
 }
 
 /** Returns what was typed without the clauses about rows, for a query that has other rows. */
 export const aboutRecords = (typed: string): string => {
-  const { own, sample } = apart(typed)
+  const { own, sample } = partsIn(typed)
   return [own, sample].filter(Boolean).join(' ')
 }
 
@@ -110,59 +76,50 @@ export const aboutRecords = (typed: string): string => {
  * @returns undefined if one of the conditions is undefined, or if a sample is asked for, which can't be narrowed down
  */
 export function narrowed(typed: string, more: readonly (string | undefined)[]): string | undefined {
-  const { own, sample } = apart(typed)
+  const { own, sample, isEither } = partsIn(typed)
   if (more.includes(undefined) || sample !== '') return undefined
-  const isEither = joinsIn(own).some(({ text }) => text === 'or')
   return [isEither && more.length > 0 ? `(${own})` : own, ...more].filter(Boolean).join(' and ')
 }
 
-function requirementOf(text: string, fields: readonly EntityField[], isMixed = false): Requirement {
-  const words = /^\*\s*match\s+("(?:\\.|[^"\\])*")$/.exec(text)?.[1]
-  if (words !== undefined) return { kind: 'search', text, words: unquoted(words) }
-  const tokens = tokensIn(text)
-  const choice = isMixed ? undefined : readChoice(tokens, fields)
+function requirementOf(
+  { node, start, end }: Part,
+  condition: string,
+  fields: readonly EntityField[],
+): Requirement {
+  const text = condition.slice(start, end)
+  const [place, words] = (partsOf(node, 'match') ?? []).map(textOf)
+  if (place === '*' && words !== undefined) return { kind: 'search', text, words }
+  const choice = choiceIn(node, fields)
   if (choice) return { kind: 'choice', text, ...choice }
-  const [name, sign, value, ...rest] = tokens
-  const field = fieldIn(name, fields)
-  const ends = ['<', '<=', '>', '>=']
-  if (field !== undefined && sign && ends.includes(sign.text) && value && isValue(value) && rest.length === 0)
-    return { kind: 'bound', text, field, bound: { sign: sign.text as Bound['sign'], value: literal(value) } }
-  // Joined to others, one with `or` needs parentheses.
-  return { kind: 'other', text: isMixed ? `(${text})` : text }
+  for (const sign of ['<', '<=', '>', '>='] as const) {
+    const [subject, given] = partsOf(node, sign) ?? []
+    const [field, value] = [fieldIn(subject, fields), literalOf(given)]
+    if (field !== undefined && value !== undefined)
+      return { kind: 'bound', text, field, bound: { sign, value } }
+  }
+  return { kind: 'other', text }
 }
 
-const fieldIn = (token: Token | undefined, fields: readonly EntityField[]) => {
-  const name = token?.kind === 'text' ? unquoted(token.text) : token?.text
-  return fields.some(one => one.name === name) ? name : undefined
-}
-
-const literal = ({ kind, text }: Token) => (kind === 'text' ? JSON.stringify(unquoted(text)) : text)
+const fieldIn = (node: Node | undefined, fields: readonly EntityField[]) =>
+  fields.find(({ name }) => name === textOf(node))?.name
 
 type Choice = { readonly field: string; readonly values: readonly Value[] }
 
 /** Reads `a = 1`, `a in [1, 2]`, `a is null`, and one of the first two with the last: `(a = 1 or a is null)`. */
-function readChoice(tokens: readonly Token[], fields: readonly EntityField[]): Choice | undefined {
-  if (tokens[0]?.text === '(' && tokens.at(-1)?.text === ')') {
-    const inside = tokens.slice(1, -1)
-    const at = inside.findIndex(({ text, kind }) => kind === 'word' && text === 'or')
-    const [one, other] = [readChoice(inside.slice(0, at), fields), readChoice(inside.slice(at + 1), fields)]
-    return at > 0 && one && other && one.field === other.field
+function choiceIn(node: Node | undefined, fields: readonly EntityField[]): Choice | undefined {
+  const either = partsOf(node, 'or')
+  if (either) {
+    const [one, other] = either.map(part => choiceIn(part, fields))
+    return either.length === 2 && one && other && one.field === other.field
       ? { field: one.field, values: [...one.values, ...other.values] }
       : undefined
   }
-  const [name, sign, ...rest] = tokens
-  const field = fieldIn(name, fields)
-  if (field === undefined || !sign) return undefined
-  const [value] = rest
-  if (sign.text === '=' && value && isValue(value) && rest.length === 1)
-    return { field, values: [literal(value)] }
-  if (sign.text === 'is' && value?.text === 'null' && rest.length === 1) return { field, values: [null] }
-  const list = rest.slice(1, -1)
-  const isList = sign.text === 'in' && value?.text === '[' && rest.at(-1)?.text === ']'
-  const isPlain = list.every((one, at) => (at % 2 === 1 ? one.text === ',' : isValue(one)))
-  return isList && isPlain && list.length % 2 === 1
-    ? { field, values: list.filter((_, at) => at % 2 === 0).map(literal) }
-    : undefined
+  const [operator, subject, given] = node?.kind === 'array' ? node.items : []
+  const field = fieldIn(subject, fields)
+  const one = textOf(operator) === '=' ? literalOf(given) : undefined
+  const isNull = textOf(operator) === 'null?' && literalOf(given) === 'true'
+  const values = one !== undefined ? [one] : isNull ? [null] : partsOf(node, 'in') && literalsOf(given)
+  return field !== undefined && values ? { field, values } : undefined
 }
 
 /** Writes requirements as one condition. */

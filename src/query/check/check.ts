@@ -157,7 +157,7 @@ function readOutermost(query: Node | null, entity: Entity | null, shared: Shared
  * @throws QueryError that names the place of the mistake
  */
 export function defaultConditionOf(text: string, entity: Entity): string {
-  const node = /^\s*[[{"]/.test(text) ? readAst(text) : readPqlCondition(text, 'condition')
+  const node = /^\s*[[{"]/.test(text) ? readAst(text) : readPqlCondition(text)
   const { defaultCondition: _, ...plain } = entity
   const declared = { ...plain, defaultCondition: printAst(node) }
   // The condition is first checked as a query of its own, which names the place of a mistake.

@@ -27,7 +27,8 @@ interface Around {
 
 /** Reads conditions joined by `or`, which binds least; `and` binds more, and `!` most. */
 export function readCondition(scanner: PqlScanner, around: Around): Node {
-  return joined(scanner, 'or', () => joined(scanner, 'and', () => readSingle(scanner, around)))
+  const single = () => scanner.part('condition', () => readSingle(scanner, around))
+  return joined(scanner, 'or', () => joined(scanner, 'and', single))
 }
 
 /** Joins conditions, and flattens nested ones of the same operator: `a or (b or c)` has three parts. */
@@ -68,7 +69,8 @@ function readSingle(scanner: PqlScanner, around: Around): Node {
   const isOthersWord = token.kind === 'word' && /^(not|and|or)$/i.test(token.text)
   if (!isName(token) || (isOthersWord && !scanner.isFollowedBy(isOperator)))
     throw scanner.expecting('<field>', '<entity> {').fail()
-  if (token.kind === 'word' && scanner.isFollowedBy(/\{/y)) return readRelated(scanner, around)
+  if (token.kind === 'word' && scanner.isFollowedBy(/\{/y))
+    return scanner.part('related', () => readRelated(scanner, around))
   return readComparison(scanner, readTarget(scanner, around), around)
 }
 

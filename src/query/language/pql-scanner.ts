@@ -24,6 +24,7 @@ export class PqlScanner {
   #placed = 0
 
   constructor(pql: string) {
+    if (pql.length > bounds.length) throw new QueryError(tooMuch.length, { line: 1, column: 1 })
     this.pql = pql
     this.token = this.#scan(0)
   }
@@ -75,6 +76,11 @@ export class PqlScanner {
 
   fail(hint?: Hint): QueryError {
     return unexpected(this.pql, this.token, this.token.at, [...new Set(this.#expected)], hint)
+  }
+
+  /** Reads a part of the query, which begins at the current token. The console's scanner keeps its place. */
+  part(_kind: 'query' | 'related' | 'clause' | 'condition' | 'function' | 'field', read: () => Node): Node {
+    return read()
   }
 
   /** Reads a nested part, whose depth is counted. */
@@ -217,18 +223,11 @@ const isWord = (code: number) =>
 
 /** True for the characters that JavaScript's `\s` matches. */
 const isSpace = (code: number) =>
-  code === 0x20 ||
-  (code <= 0x0d && code >= 0x09) ||
-  (code >= 0xa0 &&
-    (code === 0xa0 ||
-      code === 0x1680 ||
-      (code >= 0x2000 && code <= 0x200a) ||
-      code === 0x2028 ||
-      code === 0x2029 ||
-      code === 0x202f ||
-      code === 0x205f ||
-      code === 0x3000 ||
-      code === 0xfeff))
+  code === 0x20 || (code <= 0x0d && code >= 0x09) || (code >= 0xa0 && wideSpaces.has(code))
+
+/** Those beyond ASCII: U+00A0, U+1680, U+2000 to U+200A, and the others. */
+const wideSpaces = new Set([0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff])
+for (let code = 0x2000; code <= 0x200a; code++) wideSpaces.add(code)
 
 /** Finds the end of a name, which may have hyphens inside (`audit-events`) and end in `?` (`latest_report?`). */
 function wordEnd(pql: string, from: number): number {

@@ -18,7 +18,9 @@ const behindQuoted = ' \t\r\n.,[](){}!<=>~'
 export const isOperator = /[=<>~.[{]|![=~]|(?:in|is|match)(?![\w-])/y
 
 /** Reads the name of a field, and a path inside of it. A name that isn't a word is a text in quotes. */
-export function readField(scanner: PqlScanner): Node {
+export const readField = (scanner: PqlScanner): Node => scanner.part('field', () => readPath(scanner))
+
+function readPath(scanner: PqlScanner): Node {
   const { token } = scanner
   if (!isName(token)) throw scanner.expecting('<field>').fail()
   const end = pathEnd(scanner.pql, token.end)
@@ -69,7 +71,12 @@ function quotedEnd(pql: string, from: number): number | undefined {
  * `to_string(time, "YYYY")`.
  */
 export function readItem(scanner: PqlScanner): Node {
-  if (!startsFunction(scanner)) return readBucket(scanner, readField(scanner))
+  return startsFunction(scanner)
+    ? scanner.part('function', () => readFunction(scanner))
+    : readBucket(scanner, readField(scanner))
+}
+
+function readFunction(scanner: PqlScanner): Node {
   const name = scanner.next()
   const items = [scanner.text('function', name.at), scanner.text(name.text, name.at)]
   scanner.expect('(')
@@ -140,24 +147,25 @@ export function readLiteral(scanner: PqlScanner): Node {
 /** Reads `[…]`, which may be empty. */
 export function readList(scanner: PqlScanner, item: (scanner: PqlScanner) => Node): Node {
   const { at } = scanner.expect('[')
-  const items: Node[] = []
-  if (!scanner.accepts(']')) {
-    scanner.deeper(() => {
-      do items.push(item(scanner))
-      while (scanner.accepts(','))
-    })
-    scanner.expect(']')
-  }
+  if (scanner.accepts(']')) return scanner.array([], at)
+  const items = scanner.deeper(() => listOf(scanner, item))
+  scanner.expect(']')
   return scanner.array(items, at)
+}
+
+export function listOf(scanner: PqlScanner, item: (scanner: PqlScanner) => Node): readonly Node[] {
+  const items: Node[] = []
+  do items.push(item(scanner))
+  while (scanner.accepts(','))
+  return items
 }
 
 /** Finds the hint for a token that stands in place of a value; undefined if there is nothing to say. */
 function quotesFor({ kind, text }: Token): Hint | undefined {
-  if (kind === 'word' && /^null$/i.test(text)) return 'null'
-  if (kind === 'word' && /^[“”„‘’]/.test(text)) return 'straight'
-  if (kind === 'word' && /^\d/.test(text)) return 'letters'
-  if (kind === 'word' && !/^(true|false)$/i.test(text)) return 'quotes'
-  return undefined
+  if (kind !== 'word' || /^(true|false)$/i.test(text)) return undefined
+  if (/^null$/i.test(text)) return 'null'
+  if (/^[“”„‘’]/.test(text)) return 'straight'
+  return /^\d/.test(text) ? 'letters' : 'quotes'
 }
 
 /**
@@ -185,13 +193,10 @@ export class Columns {
 /** A bucket has the name of its field. */
 function baseOf(item: Node): string {
   const [, called, field] = item.kind === 'array' ? item.items : [undefined, item]
-  const name = isBucket(item) ? field : called
+  const isBucket = item.kind === 'array' && called?.kind === 'text' && called.text === 'bucket'
+  const name = isBucket ? field : called
   return name?.kind === 'text' ? name.text : ''
 }
-
-/** True for a bucket, as `readItem` returns it. */
-const isBucket = (item: Node): boolean =>
-  item.kind === 'array' && item.items[1]?.kind === 'text' && item.items[1].text === 'bucket'
 
 /** True for a function of one record, which conditions and orders take whether it is shown or not. */
 export const startsValue = (scanner: PqlScanner): boolean =>

@@ -2,7 +2,15 @@ import { bounds, type Node, QueryError, tooMuch } from './node.ts'
 import { readColumn, readCondition } from './pql-conditions.ts'
 import { inPql, markerOf } from './pql-errors.ts'
 import { PqlScanner } from './pql-scanner.ts'
-import { Columns, isOperator, readItem, readWholeNumber, startsFunction, startsValue } from './pql-terms.ts'
+import {
+  Columns,
+  isOperator,
+  listOf,
+  readItem,
+  readWholeNumber,
+  startsFunction,
+  startsValue,
+} from './pql-terms.ts'
 
 /**
  * Reads a query in PQL, PuppetDB's other language, as the AST that means the same:
@@ -12,9 +20,7 @@ import { Columns, isOperator, readItem, readWholeNumber, startsFunction, startsV
  *
  * @throws QueryError that says what was found, and what was expected
  */
-export function readPql(text: string): Node {
-  if (text.length > bounds.length) throw new QueryError(tooMuch.length, { line: 1, column: 1 })
-  const scanner = new PqlScanner(text)
+export function readPql(text: string, scanner: PqlScanner = new PqlScanner(text)): Node {
   const query = readQuery(scanner)
   if (scanner.token.kind !== 'end') throw scanner.expecting('<end>').fail()
   const deep = tooDeep(query, 1)
@@ -23,21 +29,25 @@ export function readPql(text: string): Node {
 }
 
 /**
- * Reads what may stand between the braces of a query without columns: a condition and clauses. Its places are
- * those of this text.
- * @param part `condition` refuses clauses
- * @returns the condition; undefined if there are only clauses
+ * Reads a condition alone. Its places are those of this text.
  * @throws QueryError as `readPql` does
  */
-export function readPqlCondition(text: string, part: 'condition'): Node
-export function readPqlCondition(text: string): Node | undefined
-export function readPqlCondition(text: string, part?: 'condition'): Node | undefined {
-  if (text.length > bounds.length) throw new QueryError(tooMuch.length, { line: 1, column: 1 })
+export function readPqlCondition(text: string): Node {
   const scanner = new PqlScanner(text)
-  const where = part === undefined ? readInside(scanner, null).where : [readOnlyCondition(scanner)]
-  const isBrace = scanner.token.kind === 'symbol' && scanner.token.text === '}'
-  if (scanner.token.kind !== 'end') throw scanner.expecting('<end>').fail(isBrace ? 'brace' : undefined)
-  return where[0]
+  return whole(scanner, readOnlyCondition(scanner))
+}
+
+/**
+ * Reads what may stand between the braces of a query without columns: a condition and clauses.
+ * @returns the condition; undefined if there are only clauses
+ */
+export const readPqlInside = (scanner: PqlScanner): Node | undefined =>
+  whole(scanner, readInside(scanner, null).where[0])
+
+function whole<Read>(scanner: PqlScanner, read: Read): Read {
+  const { kind, text } = scanner.token
+  if (kind === 'end') return read
+  throw scanner.expecting('<end>').fail(kind === 'symbol' && text === '}' ? 'brace' : undefined)
 }
 
 /** Reads the condition and the clauses of a query, up to the brace that closes it. */
@@ -49,7 +59,9 @@ function readInside(scanner: PqlScanner, projection: Projection | null) {
 const readOnlyCondition = (scanner: PqlScanner) =>
   scanner.deeper(() => readCondition(scanner, { columns: null, readQuery }))
 
-function readQuery(scanner: PqlScanner): Node {
+const readQuery = (scanner: PqlScanner): Node => scanner.part('query', () => readFrom(scanner))
+
+function readFrom(scanner: PqlScanner): Node {
   const entity = scanner.token
   if (entity.kind !== 'word') throw scanner.expecting('<entity>').fail()
   scanner.next()
@@ -70,15 +82,11 @@ type Projection = ReturnType<typeof readProjection>
 
 function readProjection(scanner: PqlScanner) {
   const { at } = scanner.expect('[')
-  const items: Node[] = []
   // A field may be called distinct, too.
   const isModifier = scanner.sees('distinct') && scanner.isFollowedBy(/[^\s,\]([.]/y)
   const distinct = isModifier ? [scanner.call('distinct', scanner.next().at, [])] : []
-  if (!scanner.accepts(']')) {
-    do items.push(readItem(scanner))
-    while (scanner.accepts(','))
-    scanner.expect(']')
-  }
+  const items = scanner.accepts(']') ? [] : listOf(scanner, readItem)
+  if (items.length > 0) scanner.expect(']')
   return { at, items: scanner.array(items, at), distinct, columns: new Columns(items) }
 }
 
@@ -101,19 +109,16 @@ function readClauses(scanner: PqlScanner, projection: Projection | null) {
     const clause = clauses.find(({ word, name }) => scanner.sees(word, name))
     if (!clause) return { grouping, paging }
     const { word, name, read } = clause
-    const { at } = scanner.next()
-    if (seen.has(word)) throw inPql(scanner.pql, at, `there is a second "${name}"; it may be there once.`)
-    seen.add(word)
-    if (name !== word) scanner.expect(name.slice(word.length + 1))
     const isGrouping = word === 'group' || word === 'having' || word === 'with'
-    if (isGrouping && !projection) {
-      const example = 'artworks[artist, count()] { group by artist }'
-      throw inPql(scanner.pql, at, `"${name}" needs columns after the entity, as in ${example}.`, {
-        mistake: 'columns',
-      })
-    }
-    const columns = projection?.columns ?? new Columns([])
-    const node = scanner.call(name.replace(' ', '_'), at, read(scanner, columns))
+    const node = scanner.part('clause', () => {
+      const { at } = scanner.next()
+      if (seen.has(word)) throw inPql(scanner.pql, at, `there is a second "${name}"; it may be there once.`)
+      seen.add(word)
+      if (name !== word) scanner.expect(name.slice(word.length + 1))
+      const needed = `"${name}" needs columns after the entity, as in artworks[artist, count()] { group by artist }.`
+      if (isGrouping && !projection) throw inPql(scanner.pql, at, needed, { mistake: 'columns' })
+      return scanner.call(name.replace(' ', '_'), at, read(scanner, projection?.columns ?? new Columns([])))
+    })
     ;(isGrouping ? grouping : paging).push(node)
   }
 }
@@ -141,12 +146,8 @@ const clauses: readonly Clause[] = [
     name: 'order by',
     read: (scanner, columns) => {
       const { at } = scanner.token
-      return [
-        scanner.array(
-          listOf(scanner, one => readOrder(one, columns)),
-          at,
-        ),
-      ]
+      const orders = listOf(scanner, one => readOrder(one, columns))
+      return [scanner.array(orders, at)]
     },
   },
 ]
@@ -163,13 +164,6 @@ function readOrder(scanner: PqlScanner, columns: Columns): Node {
   const by = isColumn ? readColumn(scanner, columns) : readItem(scanner)
   const direction = scanner.accepts('asc') ?? scanner.accepts('desc')
   return direction ? scanner.array([by, scanner.text(direction.text, direction.at)], at) : by
-}
-
-function listOf(scanner: PqlScanner, item: (scanner: PqlScanner) => Node): readonly Node[] {
-  const items = []
-  do items.push(item(scanner))
-  while (scanner.accepts(','))
-  return items
 }
 
 /**

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { QueryError } from '../../../src/query/language/node.ts'
 import { markerOf } from '../../../src/query/language/pql-errors.ts'
-import { readPql, readPqlCondition } from '../../../src/query/language/read-pql.ts'
+import { PqlScanner } from '../../../src/query/language/pql-scanner.ts'
+import { readPql, readPqlInside } from '../../../src/query/language/read-pql.ts'
+
+const readInside = (text: string) => readPqlInside(new PqlScanner(text))
 
 function errorOf(pql: string, read: (text: string) => unknown = readPql): QueryError {
   try {
@@ -124,7 +127,7 @@ test('Q23 what others would write is understood, and named as PQL writes it', ()
 
 test('Q23 a condition alone is read with places of its own, and ends where its text ends', () => {
   for (const text of ['a = 1', '\n!(a = 1) and b { c > 5 } order by a limit 5', 'limit 5'])
-    assert.doesNotThrow(() => readPqlCondition(text), text)
+    assert.doesNotThrow(() => readInside(text), text)
   for (const [text, column, mistake, found] of [
     ['', 1, undefined, ''],
     ['a = ', 5, undefined, ''],
@@ -138,7 +141,7 @@ test('Q23 a condition alone is read with places of its own, and ends where its t
     ['a[x] = 1', 2, 'index', '[x]'],
     ['count() > 1', 1, 'function', undefined],
   ] as const) {
-    const error = errorOf(text, readPqlCondition)
+    const error = errorOf(text, readInside)
     assert.deepEqual(
       [error.at, error.members.mistake, error.members.found],
       [{ line: 1, column }, mistake, found],

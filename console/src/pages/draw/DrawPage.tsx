@@ -10,7 +10,7 @@ import { cut } from '../../parts/Value.tsx'
 import { AsRequest } from '../../query/AsRequest.tsx'
 import { FilterPanel } from '../../query/FilterPanel.tsx'
 import { QueryFault } from '../../query/QueryFault.tsx'
-import { RefusedCondition } from '../../query/refused.ts'
+import { Refused } from '../../query/refused.ts'
 import { showCondition, useEntity } from '../../records/view.ts'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
@@ -150,7 +150,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
         widths={known}
         isReady={!widths.loading}
       />
-      <details open={problem instanceof RefusedCondition}>
+      <details open={problem instanceof Refused}>
         <summary>
           {t('filter')}
           {condition !== '' && (
@@ -161,7 +161,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
         </summary>
         <FilterPanel entity={entity} condition={condition} problem={problem} onApply={showCondition} />
       </details>
-      {problem instanceof RefusedCondition ? (
+      {problem instanceof Refused ? (
         <QueryFault fault={problem.fault} />
       ) : problem || !value ? (
         <Pending problem={problem} retry={reload} />

@@ -11,8 +11,9 @@ import { RecordDialog } from '../../records/RecordDialog.tsx'
 import { changed } from '../../records/undo.ts'
 import { type Edits, isSame, kindOf, type Typed } from '../../records/values.ts'
 import { change, load, loadAgain, type Stored, writeAgain } from '../../records/writing.ts'
+import { href, withQuery } from '../../router.ts'
+import { isAdministrator } from '../../session.ts'
 import { CellEditor } from './CellEditor.tsx'
-import { blockPasted, PastedBlock } from './PastedBlock.tsx'
 import { type Ticked, Ticks, tickColumn } from './Ticks.tsx'
 import { type Place, usePlaces } from './use-places.ts'
 import '../../records/edit.css'
@@ -246,3 +247,18 @@ const openColumn = (entity: Entity, open: (place: Place) => void): Column<DataRe
     )
   },
 })
+
+/** Stands for a paste of several cells, which a table doesn't take. */
+const blockPasted = Symbol('pasted')
+
+/** Says what to do instead of pasting a block of cells. */
+const PastedBlock = ({ entity }: { readonly entity: Entity }): JSX.Element => (
+  <Notice tone="warn">
+    {t('edit.paste.block')}{' '}
+    {isAdministrator.value ? (
+      <a href={href(withQuery('admin/import', { entity: entity.name }))}>{t('edit.paste.import')}</a>
+    ) : (
+      t('edit.paste.ask')
+    )}
+  </Notice>
+)

@@ -21,7 +21,7 @@ import { type Column, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { FilterPanel } from '../../query/FilterPanel.tsx'
 import { QueryFault } from '../../query/QueryFault.tsx'
-import { RefusedCondition } from '../../query/refused.ts'
+import { Refused } from '../../query/refused.ts'
 import { joined, requirementsOf, searchedIn, withSearch } from '../../query/requirements.ts'
 import { hasWord } from '../../records/search.ts'
 import {
@@ -71,8 +71,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   const [chosen, setOpen] = useState<boolean>()
   // A link with a condition shows its records at once. The panel opens if the condition is wrong, or during
   // the tour.
-  const open =
-    chosen ?? (condition !== '' && (problem instanceof RefusedCondition || step.value !== undefined))
+  const open = chosen ?? (condition !== '' && (problem instanceof Refused || step.value !== undefined))
   const all = requirementsOf(condition, entity.fields)
   const facets = useFacetsOpen()
   return (
@@ -224,7 +223,7 @@ function Shown({
   useEffect(() => {
     if (isPast) setQuery({ page: pages === 1 ? null : String(pages) }, { replace: true })
   }, [isPast])
-  if (problem instanceof RefusedCondition) return isFiltering ? null : <QueryFault fault={problem.fault} />
+  if (problem instanceof Refused) return isFiltering ? null : <QueryFault fault={problem.fault} />
   if (problem) return <ProblemView problem={problem} retry={reload} />
   if (!value || isPast) return <Loading />
   const all = requirementsOf(condition, entity.fields) ?? { list: [], clauses: '' }

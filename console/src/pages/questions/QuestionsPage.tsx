@@ -14,12 +14,11 @@ import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { FieldName, Value } from '../../parts/Value.tsx'
 import { AsRequest } from '../../query/AsRequest.tsx'
-import { suggestInQuery } from '../../query/completion.ts'
-import { written } from '../../query/pql.ts'
+import { suggestAt } from '../../query/completion.ts'
+import { isAst, written } from '../../query/pql.ts'
 import { QueryEditor } from '../../query/QueryEditor.tsx'
 import { QueryFault } from '../../query/QueryFault.tsx'
-import { isAst } from '../../query/reading.ts'
-import { RefusedQuery } from '../../query/refused.ts'
+import { Refused } from '../../query/refused.ts'
 import { usualSize, whole } from '../../records/view.ts'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
@@ -81,7 +80,7 @@ export default function QuestionsPage(): JSX.Element {
           applies="ctrl-enter"
           fault={fault}
           suggestAt={(typed, cursor) =>
-            isAst(typed) ? { start: cursor, list: [] } : suggestInQuery(typed, cursor, known ?? [])
+            isAst(typed) ? { start: cursor, list: [] } : suggestAt(typed, cursor, known ?? [])
           }
         />
         <div class="row">
@@ -91,7 +90,7 @@ export default function QuestionsPage(): JSX.Element {
       </Form>
       <section class="stack" aria-busy={loading && text !== ''} aria-label={t('questions.answer')}>
         <Progress busy={loading && value !== undefined} />
-        {problem instanceof RefusedQuery ? (
+        {problem instanceof Refused ? (
           problem.text === draft.value ? null : (
             <QueryFault fault={problem.fault} />
           )
@@ -152,8 +151,8 @@ function useFault(text: string, problem: unknown) {
       controller.abort()
     }
   }, [text, known])
-  const found = [problem, refused].find(one => one instanceof RefusedQuery && one.text === text)
-  return found instanceof RefusedQuery ? found.fault : undefined
+  const found = [problem, refused].find(one => one instanceof Refused && one.text === text)
+  return found instanceof Refused ? found.fault : undefined
 }
 
 function Examples({ onChoose }: { readonly onChoose: (text: string) => void }): JSX.Element | null {

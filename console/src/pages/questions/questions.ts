@@ -3,11 +3,10 @@ import { CarrelProblem, service } from '../../api.ts'
 import { type DataRecord, type Entity, type EntityField, entityPath, pathOf } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import type { Order } from '../../parts/Table.tsx'
-import { tokensIn } from '../../query/pql.ts'
-import { entityIn, isAst, partsOf, readQuery, refusalOf, textOf } from '../../query/reading.ts'
-import { RefusedQuery } from '../../query/refused.ts'
+import { entityIn, isAst, partsOf, read, textOf } from '../../query/pql.ts'
+import { readQuery, refusalOf } from '../../query/refusals.ts'
+import { Refused } from '../../query/refused.ts'
 import type { Requested } from '../../query/request-texts.ts'
-import { apart } from '../../query/requirements.ts'
 import { printNames, type View } from '../../records/view.ts'
 import { withQuery } from '../../router.ts'
 
@@ -23,11 +22,11 @@ export interface Question {
   readonly offset: number
 }
 
-/** @throws RefusedQuery with the first fault that needs no request to be found */
+/** @throws Refused with the first fault that needs no request to be found */
 export function readQuestion(text: string, entities: readonly Entity[]): Question {
-  const read = readQuery(text, entities)
-  if (!('node' in read)) throw new RefusedQuery(text, read)
-  const { node } = read
+  const found = readQuery(text, entities)
+  if (!('node' in found)) throw new Refused(text, found)
+  const { node } = found
   const [name, ...clauses] = partsOf(node, 'from') ?? []
   const numberIn = (clause: string) => {
     const [value] = clauses.flatMap(one => partsOf(one, clause) ?? [])
@@ -51,7 +50,7 @@ export interface Answer {
 /** Number of characters of a query from which on it is sent in a body, because addresses are limited. */
 const longestInAddress = 4_000
 
-/** @throws RefusedQuery if the service finds a fault */
+/** @throws Refused if the service finds a fault */
 export async function loadAnswer(
   question: Question,
   window: Pick<View, 'page' | 'size'>,
@@ -84,7 +83,7 @@ async function refusing<T>(text: string, ask: () => Promise<T>): Promise<T> {
     return await ask()
   } catch (error) {
     if (!(error instanceof CarrelProblem) || error.members.parameter !== 'query') throw error
-    throw new RefusedQuery(text, refusalOf(error, ''))
+    throw new Refused(text, refusalOf(error, ''))
   }
 }
 
@@ -122,10 +121,9 @@ export function viewIn({ text, node, entity }: Question): string | undefined {
 
 /** Returns the condition between the braces of a query in PQL. */
 function conditionIn(text: string): string {
-  const tokens = tokensIn(text)
-  const brackets = tokens[1]?.text === '[' ? (tokens.find(one => one.text === ']')?.end ?? 0) : 0
-  const inside = text.slice(text.indexOf('{', brackets) + 1, text.lastIndexOf('}'))
-  return apart(inside).own
+  const [query] = read(text, 'query').parts
+  const conditions = query?.parts.filter(({ kind }) => kind === 'condition') ?? []
+  return text.slice(conditions[0]?.start ?? text.length, conditions.at(-1)?.end)
 }
 
 /** Units of a drawing by the masks and buckets of times that stand for them. */
