@@ -1,33 +1,37 @@
 import type { IconNode } from 'lucide'
 import type { ComponentType, JSX } from 'preact'
-import type { Key } from './i18n/i18n.ts'
+import type { AdminKey, Key } from './i18n/dictionary.ts'
 import { Database, HeartPulse, ListChecks, PackageOpen, ScrollText, Users, UsersRound } from './icons.ts'
 import { Lazy, type Load } from './parts/Lazy.tsx'
 import { type Parameters, path } from './router.ts'
 
+/** An entry of the navigation of administrators, or a name among the further places that can be gone to. */
+type Way = readonly [icon: IconNode, name: Key] | AdminKey
+
 interface Route {
-  readonly pattern: readonly string[]
+  readonly path: string
   readonly load: Load<{ readonly parameters: Parameters }>
+  readonly way: Way | undefined
 }
 
 const route = (
-  pattern: string,
+  path: string,
   load: () => Promise<{ readonly default: ComponentType<{ readonly parameters: Parameters }> }>,
-): Route => ({
-  pattern: pattern === '' ? [] : pattern.split('/'),
-  load: async () => (await load()).default,
-})
+  way?: Way,
+): Route => ({ path, load: async () => (await load()).default, way })
 
 /** A route to a page of administrators, which needs their dictionary. */
-const administration: typeof route = (pattern, load) =>
-  route(pattern, async () => {
+const administration: typeof route = (path, load, way) => {
+  const loadWithTexts = async () => {
     const [{ beginAdminTexts }, { administratorsOnly }] = await Promise.all([
       import('./i18n/admin.ts'),
       import('./pages/AdministratorsOnly.tsx'),
     ])
     const [page] = await Promise.all([load(), beginAdminTexts()])
     return { default: administratorsOnly(page.default) }
-  })
+  }
+  return route(path, loadWithTexts, way)
+}
 
 /** Every page by its path; `:name` matches any one part. Each page is loaded when it is opened. */
 const routes: readonly Route[] = [
@@ -43,49 +47,51 @@ const routes: readonly Route[] = [
   route('account', () => import('./pages/account/Account.tsx')),
   route('sessions', () => import('./pages/account/Sessions.tsx')),
   route('tokens', () => import('./pages/account/Tokens.tsx')),
-  administration('admin/people', () => import('./pages/people/People.tsx')),
+  administration('admin/people', () => import('./pages/people/People.tsx'), [Users, 'nav.people']),
   administration('admin/people/:uuid', () => import('./pages/people/Person.tsx')),
-  administration('admin/groups', () => import('./pages/groups/Groups.tsx')),
+  administration('admin/groups', () => import('./pages/groups/Groups.tsx'), [UsersRound, 'nav.groups']),
   administration('admin/groups/:uuid', () => import('./pages/groups/Group.tsx')),
-  administration('admin/entities', () => import('./pages/entities-admin/Entities.tsx')),
+  administration('admin/entities', () => import('./pages/entities-admin/Entities.tsx'), [
+    Database,
+    'nav.entities',
+  ]),
   administration('admin/new-entity', () => import('./pages/entities-admin/NewEntity.tsx')),
   administration('admin/entities/:name', () => import('./pages/entities-admin/EntityAdmin.tsx')),
   administration('admin/tables', () => import('./pages/entities-admin/Tables.tsx')),
   administration('admin/tables/:schema/:name', () => import('./pages/entities-admin/ShowTable.tsx')),
-  administration('admin/import', () => import('./pages/import/Import.tsx')),
-  administration('admin/items', () => import('./pages/items-admin/Items.tsx')),
+  administration('admin/import', () => import('./pages/import/Import.tsx'), 'import.do'),
+  administration('admin/items', () => import('./pages/items-admin/Items.tsx'), [PackageOpen, 'nav.archive']),
   administration('admin/items/:uuid', () => import('./pages/items-admin/ItemAdmin.tsx')),
-  administration('admin/ingest', () => import('./pages/items-admin/Ingest.tsx')),
-  administration('admin/processes', () => import('./pages/processes/Processes.tsx')),
+  administration('admin/ingest', () => import('./pages/items-admin/Ingest.tsx'), 'ingest.do'),
+  administration('admin/processes', () => import('./pages/processes/Processes.tsx'), [
+    ListChecks,
+    'nav.processes',
+  ]),
   administration('admin/processes/:id', () => import('./pages/processes/Process.tsx')),
-  administration('admin/audit', () => import('./pages/audit/Audit.tsx')),
+  administration('admin/audit', () => import('./pages/audit/Audit.tsx'), [ScrollText, 'nav.audit']),
   administration('admin/audit/:id', () => import('./pages/audit/Event.tsx')),
-  administration('admin/system', () => import('./pages/system/Doctor.tsx')),
-  administration('admin/system/sign-on', () => import('./pages/system/SignOn.tsx')),
-  administration('admin/system/logins', () => import('./pages/system/Logins.tsx')),
-  administration('admin/system/figures', () => import('./pages/system/Figures.tsx')),
-  administration('admin/system/backups', () => import('./pages/system/Backups.tsx')),
-  administration('admin/system/alert', () => import('./pages/system/Alert.tsx')),
+  administration('admin/system', () => import('./pages/system/Doctor.tsx'), [HeartPulse, 'nav.system']),
+  administration('admin/system/figures', () => import('./pages/system/Figures.tsx'), 'figures.tab'),
+  administration('admin/system/sign-on', () => import('./pages/system/SignOn.tsx'), 'sign-on.tab'),
+  administration('admin/system/logins', () => import('./pages/system/Logins.tsx'), 'logins.tab'),
+  administration('admin/system/backups', () => import('./pages/system/Backups.tsx'), 'backups.tab'),
+  administration('admin/system/alert', () => import('./pages/system/Alert.tsx'), 'alert.tab'),
 ]
 
 const missing = route('', () => import('./pages/Missing.tsx'))
 
 /** Pages of administrators that the navigation lists. */
-export const navigation: readonly {
-  readonly path: string
-  readonly icon: IconNode
-  readonly name: Key
-}[] = [
-  { path: 'admin/people', icon: Users, name: 'nav.people' },
-  { path: 'admin/groups', icon: UsersRound, name: 'nav.groups' },
-  { path: 'admin/entities', icon: Database, name: 'nav.entities' },
-  { path: 'admin/items', icon: PackageOpen, name: 'nav.archive' },
-  { path: 'admin/processes', icon: ListChecks, name: 'nav.processes' },
-  { path: 'admin/audit', icon: ScrollText, name: 'nav.audit' },
-  { path: 'admin/system', icon: HeartPulse, name: 'nav.system' },
-]
+export const navigation = routes.flatMap(({ path: to, way }) =>
+  typeof way === 'object' ? [{ path: to, icon: way[0], name: way[1] }] : [],
+)
 
-function match({ pattern }: Route, parts: readonly string[]): Parameters | undefined {
+/** Further pages of administrators that can be gone to. */
+export const furtherPlaces = routes.flatMap(({ path: to, way }) =>
+  typeof way === 'string' ? [{ path: to, name: way }] : [],
+)
+
+function match(route: Route, parts: readonly string[]): Parameters | undefined {
+  const pattern = partsOf(route.path)
   if (pattern.length !== parts.length) return undefined
   const parameters: Record<string, string> = {}
   for (const [at, name] of pattern.entries()) {
@@ -95,6 +101,8 @@ function match({ pattern }: Route, parts: readonly string[]): Parameters | undef
   }
   return parameters
 }
+
+const partsOf = (path: string) => (path === '' ? [] : path.split('/'))
 
 const decode = (part: string) => {
   try {
@@ -108,7 +116,7 @@ const decode = (part: string) => {
  * Shows the page of the current address. Another address makes a new page, with no state of the one before.
  */
 export function OpenPage(): JSX.Element {
-  const parts = path.value === '' ? [] : path.value.split('/')
+  const parts = partsOf(path.value)
   for (const one of routes) {
     const parameters = match(one, parts)
     if (parameters) return <Lazy key={path.value} load={one.load} with={{ parameters }} />

@@ -15,7 +15,7 @@ import {
   Users,
   UsersRound,
 } from '../../icons.ts'
-import { navigation } from '../../pages.tsx'
+import { furtherPlaces, navigation } from '../../pages.tsx'
 import { groupPath } from '../../people/groups.ts'
 import { personPath } from '../../people/people.ts'
 import { loadItems } from '../../records/items.ts'
@@ -44,15 +44,8 @@ async function furtherPages(): Promise<readonly Place[]> {
   if (!isAdministrator.value) return []
   const { a, beginAdminTexts } = await import('../../i18n/admin.ts')
   await beginAdminTexts()
-  return [
-    ['admin/import', a('import.do')],
-    ['admin/ingest', a('ingest.do')],
-    ['admin/system/figures', a('figures.tab')],
-    ['admin/system/sign-on', a('sign-on.tab')],
-    ['admin/system/logins', a('logins.tab')],
-    ['admin/system/backups', a('backups.tab')],
-    ['admin/system/alert', a('alert.tab')],
-  ].map(([path = '', name = '']) => ({ path, name, icon: Archive, about: t('nav.administration') }))
+  const about = t('nav.administration')
+  return furtherPlaces.map(({ path, name }) => ({ path, name: a(name), icon: Archive, about }))
 }
 
 const pages = (): readonly Place[] => [
