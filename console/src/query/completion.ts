@@ -2,7 +2,7 @@ import { PqlScanner } from '../../../src/query/language/pql-scanner.ts'
 import { type Entity, type EntityField, withRelated } from '../entities.ts'
 import { formatNumber } from '../i18n/i18n.ts'
 import { frequentValues } from './frequent-values.ts'
-import { clauses, functions, grouping, masks, operatorsOf } from './operators.ts'
+import { clauses, functions, grouping, operatorsOf, units } from './operators.ts'
 import { entityIn, fieldOf, openIn, type Part, read, subjectOf, written } from './pql.ts'
 
 export interface Suggestion {
@@ -21,6 +21,8 @@ export interface Suggested {
   /** Asks the service for values, which take their place. */
   readonly more?: () => Promise<readonly Suggestion[]>
 }
+
+const masks = Object.values(units).flatMap(mask => (mask === null ? [] : [{ text: `"${mask}"` }]))
 
 /** No token of PQL, so that the reader stops there, and says what it would take instead. */
 const nothing = '\0'
@@ -61,7 +63,7 @@ export function suggestAt(
   if (next.includes('<entity>')) return offer([...entities.map(described), ...words])
   if (next.includes('{')) return offer(words.toReversed())
   if (called && next.includes('<text>'))
-    return offer(before.startsWith('to_string', called.start) ? masks.map(text => ({ text })) : [])
+    return offer(before.startsWith('to_string', called.start) ? masks : [])
   const field = subjectOf(inside, fields)
   if (next.includes('<text>')) {
     if (entity && field?.type === 'text')
@@ -120,7 +122,7 @@ function lastField(parts: readonly Part[], fields: readonly EntityField[]): Enti
 /** Buckets for numbers and times, such as `year by 10` and `changed by month`. */
 const bucketsOf = (type: EntityField['type'] | undefined): readonly string[] =>
   type === 'date-time'
-    ? ['year', 'quarter', 'month', 'week', 'day', 'hour'].map(period => `by ${period}`)
+    ? Object.keys(units).flatMap(unit => (unit === 'weekday' ? [] : [`by ${unit}`]))
     : type === 'integer' || type === 'number' || type === 'json'
       ? ['by 10']
       : []

@@ -67,19 +67,31 @@ export const puppets: ReadonlySet<string> = new Set(['fact', 'parameter', 'node'
 /** Operators whose value may have another type than the field. */
 export const lenient: ReadonlySet<string> = new Set(['~', '~>', 'match', 'null?'])
 
-/** The functions that are suggested among columns, and the masks for times of one of them. */
+/** Functions of the values that a field has in a group. */
+export const aggregates = ['count_distinct', 'sum', 'avg', 'min', 'max'] as const
+export type Aggregate = (typeof aggregates)[number]
+export const isAggregate = (name: string): name is Aggregate => aggregates.some(one => one === name)
+
+/** The functions that are suggested among columns. */
 export const functions: readonly string[] = [
   'count()',
-  'count_distinct(',
-  'sum(',
-  'avg(',
-  'min(',
-  'max(',
+  ...aggregates.map(one => `${one}(`),
   'to_string(',
   'highlight(',
   'relevance()',
 ]
-export const masks: readonly string[] = ['"YYYY"', '"YYYY-MM"', '"YYYY-MM-DD"', '"HH24"', '"ID"']
+
+/** Units of time with their masks for `to_string`; those without a mask are buckets. */
+export const units = {
+  year: 'YYYY',
+  quarter: null,
+  month: 'YYYY-MM',
+  week: null,
+  day: 'YYYY-MM-DD',
+  weekday: 'ID',
+  hour: 'HH24',
+} as const
+export type Unit = keyof typeof units
 
 /** The words that clauses begin with, and those of clauses that only columns can have. */
 export const clauses: readonly string[] = ['group by', 'having', 'order by', 'limit', 'offset']

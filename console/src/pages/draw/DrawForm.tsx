@@ -3,19 +3,17 @@ import { type Entity, type EntityField, keyOf, labelOf } from '../../entities.ts
 import { t } from '../../i18n/i18n.ts'
 import { Select } from '../../parts/controls.tsx'
 import { Field } from '../../parts/Field.tsx'
+import { type Aggregate, aggregates, isAggregate, type Unit, units } from '../../query/operators.ts'
 import { query, setQuery } from '../../router.ts'
 import type { Kind } from './Figure.tsx'
-import { type Axis, functions, isOrdered, type Measure, type Unit, units } from './groups.ts'
+import { type Axis, isOrdered, type Measure } from './groups.ts'
 import { widthsAround } from './widths.ts'
 
 /** The fields that records can be grouped by. */
 export const groupable = ({ fields }: Entity) => fields.filter(({ sortable }) => sortable !== false)
 
-export const isMeasure = (kind: string): kind is (typeof functions)[number] =>
-  (functions as readonly string[]).includes(kind)
-
 /** The fields that a function can be asked of. */
-const fieldsFor = (kind: (typeof functions)[number], fields: readonly EntityField[]) =>
+const fieldsFor = (kind: Aggregate, fields: readonly EntityField[]) =>
   fields.filter(({ type }) =>
     kind === 'count_distinct' ? type !== 'json' : type === 'integer' || type === 'number',
   )
@@ -96,7 +94,7 @@ export function DrawForm({
   const ordered = isOrdered(by)
   const kindsOfMeasure = [
     ['', t('draw.count')] as const,
-    ...functions.flatMap(one =>
+    ...aggregates.flatMap(one =>
       fieldsFor(one, fields).length > 0 ? [[one, t(`draw.${one}`)] as const] : [],
     ),
   ]
@@ -114,7 +112,7 @@ export function DrawForm({
       {within?.unit && select(t('draw.unit'), within.unit, 'unit2', unitNames)}
       {within && steps(within, '2')}
       {select(t('draw.of'), measure.kind === 'count' ? '' : measure.kind, 'of', kindsOfMeasure, one => {
-        const fits = isMeasure(one) ? fieldsFor(one, fields) : []
+        const fits = isAggregate(one) ? fieldsFor(one, fields) : []
         const same = fits.find(({ name }) => measure.kind !== 'count' && name === measure.field.name)
         // A key's values are rarely worth adding up.
         const first = fits.find(({ name }) => !keyOf(entity).includes(name)) ?? fits[0]

@@ -9,23 +9,15 @@ import { Empty, Pending, Progress } from '../../parts/states.tsx'
 import { cut } from '../../parts/Value.tsx'
 import { AsRequest } from '../../query/AsRequest.tsx'
 import { FilterPanel } from '../../query/FilterPanel.tsx'
+import { isAggregate, type Unit, units } from '../../query/operators.ts'
 import { QueryFault } from '../../query/QueryFault.tsx'
 import { Refused } from '../../query/refused.ts'
 import { showCondition, useEntity } from '../../records/view.ts'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { DrawForm, groupable, isMeasure } from './DrawForm.tsx'
+import { DrawForm, groupable } from './DrawForm.tsx'
 import { Figure, type Kind } from './Figure.tsx'
-import {
-  type Axis,
-  isOrdered,
-  loadGroups,
-  type Measure,
-  queryOf,
-  requestOf,
-  type Unit,
-  units,
-} from './groups.ts'
+import { type Axis, isOrdered, loadGroups, type Measure, queryOf, requestOf } from './groups.ts'
 import { loadWidths } from './widths.ts'
 import './draw.css'
 
@@ -93,7 +85,7 @@ function guess(entity: Entity): EntityField | undefined {
 function measureIn(entity: Entity): Measure {
   const [kind = '', name = ''] = (query.value.get('of') ?? '').split(':')
   const field = entity.fields.find(one => one.name === name)
-  return field && isMeasure(kind) ? { kind, field } : { kind: 'count' }
+  return field && isAggregate(kind) ? { kind, field } : { kind: 'count' }
 }
 function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const condition = query.value.get('q') ?? ''

@@ -1,6 +1,7 @@
 import { type Entity, type EntityField, type Json, loadRows } from '../../entities.ts'
 import { type Amount, isAmount, printExactly } from '../../exact.ts'
 import { t } from '../../i18n/i18n.ts'
+import { type Aggregate, type Unit, units } from '../../query/operators.ts'
 import { written } from '../../query/pql.ts'
 import { asking } from '../../query/refused.ts'
 import type { Requested } from '../../query/request-texts.ts'
@@ -22,24 +23,8 @@ export interface Axis {
   readonly width?: number | undefined
 }
 
-/** Units of time with their masks for `to_string`; those without a mask are buckets. */
-export const units = {
-  year: 'YYYY',
-  quarter: null,
-  month: 'YYYY-MM',
-  week: null,
-  day: 'YYYY-MM-DD',
-  weekday: 'ID',
-  hour: 'HH24',
-} as const
-export type Unit = keyof typeof units
-
-export const functions = ['count_distinct', 'sum', 'avg', 'min', 'max'] as const
-
 /** A count of records, or a function of the values of a field. */
-export type Measure =
-  | { readonly kind: 'count' }
-  | { readonly kind: (typeof functions)[number]; readonly field: EntityField }
+export type Measure = { readonly kind: 'count' } | { readonly kind: Aggregate; readonly field: EntityField }
 
 /** A value that records are grouped by. Two with the same text differ in their keys, such as 1 and "1". */
 export interface Place {

@@ -1,7 +1,8 @@
 import type { Json } from '../../entities.ts'
 import { formatShort } from '../../i18n/i18n.ts'
+import type { Unit } from '../../query/operators.ts'
 import { bulkOf, quartilesOf } from '../../records/scale.ts'
-import { type Axis, endOf, type Group, next, startOf, type Unit } from './groups.ts'
+import { type Axis, endOf, type Group, next, startOf } from './groups.ts'
 
 /** An axis to scale: each value has its place, so that what has no records shows as a gap. */
 export interface Steps {

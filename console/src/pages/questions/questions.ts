@@ -3,6 +3,7 @@ import { CarrelProblem, service } from '../../api.ts'
 import { type DataRecord, type Entity, type EntityField, entityPath, pathOf } from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import type { Order } from '../../parts/Table.tsx'
+import { isAggregate, units } from '../../query/operators.ts'
 import { entityIn, isAst, partsOf, read, textOf } from '../../query/pql.ts'
 import { readQuery, refusalOf } from '../../query/refusals.ts'
 import { Refused } from '../../query/refused.ts'
@@ -126,19 +127,6 @@ function conditionIn(text: string): string {
   return text.slice(conditions[0]?.start ?? text.length, conditions.at(-1)?.end)
 }
 
-/** Units of a drawing by the masks and buckets of times that stand for them. */
-const units: Readonly<Record<string, string>> = {
-  YYYY: 'year',
-  'YYYY-MM': 'month',
-  'YYYY-MM-DD': 'day',
-  ID: 'weekday',
-  HH24: 'hour',
-  year: 'year',
-  month: 'month',
-  day: 'day',
-}
-const measures = new Set(['count_distinct', 'sum', 'avg', 'min', 'max'])
-
 /**
  * Returns the address of a drawing of what a question counts or adds up.
  *
@@ -155,7 +143,7 @@ export function drawingIn({ text, node, entity }: Question): string | undefined 
   const shown = columns?.kind === 'array' ? columns.items : []
   const called = shown.flatMap(one => {
     const [name, field] = (partsOf(one, 'function') ?? []).map(textOf)
-    return name !== undefined && measures.has(name) && field !== undefined ? [`${name}:${field}`] : []
+    return name !== undefined && isAggregate(name) && field !== undefined ? [`${name}:${field}`] : []
   })
   return withQuery(`${entityPath(entity.name)}/draw`, {
     q: conditionIn(text),
@@ -167,13 +155,13 @@ export function drawingIn({ text, node, entity }: Question): string | undefined 
   })
 }
 
-function axisIn(node: Node): { readonly field: string; readonly unit?: string } | undefined {
+function axisIn(node: Node): { readonly field: string; readonly unit?: string | undefined } | undefined {
   const field = textOf(node)
   if (field !== undefined) return { field }
   const [name, called, mask] = (partsOf(node, 'function') ?? []).map(textOf)
   if (called === undefined || !(name === 'to_string' || name === 'bucket')) return undefined
-  const unit = mask === undefined ? undefined : units[mask]
-  return { field: called, ...(unit === undefined ? {} : { unit }) }
+  const [unit] = Object.entries(units).find(one => mask !== undefined && one.includes(mask)) ?? []
+  return { field: called, unit }
 }
 
 function fieldsIn(columns: Node | undefined, { fields }: Entity): readonly EntityField[] | undefined {
