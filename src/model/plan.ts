@@ -30,7 +30,8 @@ export const listOf = (entity: Entity, page: Page): Plan => ({
  */
 export type Condition =
   | ValueCondition
-  | { readonly kind: 'and' | 'or'; readonly of: readonly Condition[] }
+  | { readonly kind: 'and'; readonly of: readonly Condition[] }
+  | { readonly kind: 'or'; readonly of: readonly Condition[] }
   /** No record matches. */
   | { readonly kind: 'none' }
   /** The record has no value; negated: it has one. */

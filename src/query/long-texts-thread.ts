@@ -6,8 +6,7 @@ import { fieldsOf, indented, membersOf, valuesIn } from './bodies.ts'
 import { aggregateEventCounts, eventCounts } from './count-events.ts'
 import { printAst } from './language/node.ts'
 import type { Asked } from './parse.ts'
-import { type Change, planOf, readQuery, telling } from './plan.ts'
-import { shortened } from './shortened-plan.ts'
+import { type Change, planOf, readQuery, shortened, telling } from './plan.ts'
 
 /** The service's thread for texts that take long to read, check or write (docs/decisions/0034). */
 

@@ -11,8 +11,7 @@ import type { CountedRows, Counting, eventCounts } from './count-events.ts'
 import { printAst } from './language/node.ts'
 import type { LongTextHandlers, Outcome } from './long-texts-thread.ts'
 import type { Asked } from './parse.ts'
-import { type Change, type Known, planOf, readQuery, telling } from './plan.ts'
-import { withEntities } from './shortened-plan.ts'
+import { type Change, type Known, planOf, readQuery, telling, withEntities } from './plan.ts'
 
 /**
  * Reads, checks and writes texts of clients. Work that takes longer than a millisecond is done by a thread of

@@ -3,7 +3,7 @@ import { type Condition, differsIfMissing, type Leaf, type ValueCondition } from
 import { orderOf } from '../value-order.ts'
 import { compare, isIn } from './compare.ts'
 import { matches, pathMatches } from './matches.ts'
-import type { Searched, Test, ValueOperator } from './operator.ts'
+import type { Engine, Searched, Test, ValueOperator } from './operator.ts'
 
 /** The operators of conditions on values, by the kinds of their conditions. */
 const operators: { readonly [K in ValueCondition['kind']]: ValueOperator<Leaf<K>> } = {
@@ -16,6 +16,12 @@ const operators: { readonly [K in ValueCondition['kind']]: ValueOperator<Leaf<K>
 const isOnValue = (condition: Condition): condition is ValueCondition => condition.kind in operators
 
 const operatorOf = ({ kind }: ValueCondition) => operators[kind] as ValueOperator<ValueCondition>
+
+export function madeBy<Made>(engine: Engine<Made>, condition: Condition): Made {
+  if (isOnValue(condition)) return engine.value(condition)
+  const make = engine[condition.kind] as (one: Condition, made: (inside: Condition) => Made) => Made
+  return make(condition, inside => madeBy(engine, inside))
+}
 
 /** @returns undefined unless the condition is that a value equals one of some constants */
 export function equality(condition: Condition): Pick<Leaf<'in'>, 'field' | 'values' | 'negated'> | undefined {

@@ -1,4 +1,4 @@
-import type { Constant, Leaf, ValueCondition } from '../plan.ts'
+import type { Condition, Constant, Leaf, ValueCondition } from '../plan.ts'
 import type { ValueOrder } from '../value-order.ts'
 
 /**
@@ -50,3 +50,14 @@ export interface Sql {
 }
 
 export type Test = (value: unknown) => boolean
+
+/**
+ * What is made of conditions: SQL, a task for threads, or a test of rows. `made` makes the same of a condition inside of
+ * another one.
+ */
+export type Engine<Made> = {
+  readonly [K in Exclude<Condition['kind'], ValueCondition['kind']>]: (
+    condition: Leaf<K>,
+    made: (inside: Condition) => Made,
+  ) => Made
+} & { readonly value: (condition: ValueCondition) => Made }

@@ -1,7 +1,8 @@
 import { sharedBytes, sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { memberAt } from '../../model/json-values.ts'
-import { holdsIfMissing, testOf } from '../../model/operators/list.ts'
+import { holdsIfMissing, madeBy, testOf } from '../../model/operators/list.ts'
+import type { Engine } from '../../model/operators/operator.ts'
 import type { Aggregate, Condition, FieldRef } from '../../model/plan.ts'
 import { mayGoOn } from '../runtime/limits.ts'
 import { accumulator, countingRecords } from './aggregates.ts'
@@ -87,7 +88,7 @@ export function groupRows(task: GroupTask): PackedRows {
     const described = columns.map(
       ({ name, type, value }): RowColumn => ({ name, type, collation: collationOf(type, value) }),
     )
-    const test = rowTest(task.having, described)
+    const test = madeBy(rowTests(described), task.having)
     ids = ids.filter(id => test(place => results[place]?.json(id) ?? 'null'))
   }
   const json = rowPrinter(columns, results)
@@ -114,39 +115,50 @@ interface RowColumn {
 /** A test of a row. `json` reads the value of the column at a place. */
 type RowTest = (json: (place: number) => string) => boolean
 
-/** Compiles a condition whose fields name columns. @throws Error if it can't be tested on rows */
-function rowTest(condition: Condition, columns: readonly RowColumn[]): RowTest {
-  switch (condition.kind) {
-    case 'and':
-    case 'or': {
-      const tests = condition.of.map(one => rowTest(one, columns))
-      if (condition.kind === 'or') return json => tests.some(test => test(json))
-      return json => tests.every(test => test(json))
-    }
-    case 'none':
-      return () => false
-    case 'in plan':
-    case 'in rows':
-    case 'text':
-    case 'fields':
-    case 'sample':
-      throw new Error('rows can only be compared with constants')
-    default: {
-      const { field, negated } = condition
-      const place = columns.findIndex(({ name }) => name === field.name)
-      const column = columns[place]
-      if (!column) throw new Error('a condition on rows names no column')
-      const type = field.path.length > 0 ? 'json' : column.type
-      const test = condition.kind === 'null' ? () => true : testOf(condition, type, column.collation)
-      // `null` holds without a value: its test, which every value passes, must fail.
-      const wanted = condition.kind === 'null' ? negated : !negated
-      const ifMissing = condition.kind === 'null' ? !negated : holdsIfMissing(condition)
-      return json => {
-        const value = memberAt(typedValue(json(place), type), field.path)
-        if (value === undefined) return ifMissing
-        return test(value) === wanted
-      }
-    }
+/** Makes tests of conditions whose fields name columns. */
+const rowTests = (columns: readonly RowColumn[]): Engine<RowTest> => ({
+  and: ({ of }, testFor) => {
+    const tests = of.map(testFor)
+    return json => tests.every(test => test(json))
+  },
+  or: ({ of }, testFor) => {
+    const tests = of.map(testFor)
+    return json => tests.some(test => test(json))
+  },
+  none: () => () => false,
+  null: ({ field, negated }) => columnTest(columns, field, !negated, () => () => negated),
+  value: condition => {
+    const { field, negated } = condition
+    return columnTest(columns, field, holdsIfMissing(condition), (type, collation) => {
+      const test = testOf(condition, type, collation)
+      return value => test(value) !== negated
+    })
+  },
+  fields: refused,
+  'in plan': refused,
+  'in rows': refused,
+  sample: refused,
+  text: refused,
+})
+
+function refused(): never {
+  throw new Error('rows can only be compared with constants')
+}
+
+function columnTest(
+  columns: readonly RowColumn[],
+  { name, path }: FieldRef,
+  ifMissing: boolean,
+  testFor: (type: FieldType, collation: string | undefined) => (value: unknown) => boolean,
+): RowTest {
+  const place = columns.findIndex(one => one.name === name)
+  const column = columns[place]
+  if (!column) throw new Error('a condition on rows names no column')
+  const type = path.length > 0 ? 'json' : column.type
+  const test = testFor(type, column.collation)
+  return json => {
+    const value = memberAt(typedValue(json(place), type), path)
+    return value === undefined ? ifMissing : test(value)
   }
 }
 

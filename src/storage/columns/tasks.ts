@@ -128,7 +128,7 @@ function factsAt(opened: readonly FieldFacts[], at: number): FieldFacts {
 type Compared = Leaf<'fields'>
 
 /** A comparison of two fields, which are positions in `facts`. */
-export interface FieldsNode extends Pick<Compared, 'kind' | 'operator' | 'negated'> {
+interface FieldsNode extends Pick<Compared, 'kind' | 'operator' | 'negated'> {
   readonly facts: readonly [number, number]
 }
 

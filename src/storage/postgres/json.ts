@@ -25,10 +25,10 @@ import type { Value } from './driver.ts'
 const replacements = { nul: '\uffff', surrogate: '\ufffd' } as const
 
 /** A text of a client as it would be in `jsonb`. */
-export const storableInJson = (text: string): string => text.replaceAll('\0', replacements.nul).toWellFormed()
+const storableInJson = (text: string): string => text.replaceAll('\0', replacements.nul).toWellFormed()
 
 /** Makes the JSON of a constant storable in `jsonb`; undefined if it has a number that no `jsonb` holds. */
-export function storableJson(json: string): string | undefined {
+function storableJson(json: string): string | undefined {
   const value = storable(parseExact(json))
   return value === undefined ? undefined : JSON.stringify(value)
 }
@@ -61,7 +61,7 @@ function storable(value: unknown): unknown {
 }
 
 /** @param number as JSON writes it */
-export const isStorableNumber = (number: string): boolean => typeof numericBound('=', number) !== 'string'
+const isStorableNumber = (number: string): boolean => typeof numericBound('=', number) !== 'string'
 
 /** Replaces what `jsonb` refuses. Escaped backslashes become `\u005c`, so that each `\u` begins an escape. */
 const replaced = (text: string) =>

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto'
+import type { Awaitable } from '../../lib/awaitable.ts'
 import { memo } from '../../lib/memo.ts'
 import { constantValue } from '../../model/json-values.ts'
-import { soughtIn } from '../../model/operators/list.ts'
+import { madeBy, soughtIn } from '../../model/operators/list.ts'
+import type { Engine } from '../../model/operators/operator.ts'
 import type { Condition } from '../../model/plan.ts'
+import { listedField } from '../../model/plan-fields.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { indexOf, isPacked, jsonOfPlan, typeOf } from '../columns/columns.ts'
 import type { GivenSlots } from '../columns/edits.ts'
@@ -14,7 +17,7 @@ import { whilePresent } from '../runtime/limits.ts'
 import type { Facts } from './facts.ts'
 import { createInPlans, type Find } from './in-plans.ts'
 import type { Turn } from './kept-facts.ts'
-import { Needs, type OpenNode, openCondition } from './needs.ts'
+import { isSameColumn, Needs } from './needs.ts'
 import { textMatches } from './text-search.ts'
 
 /** Finds the records that match a condition (docs/decisions/0035). */
@@ -61,59 +64,107 @@ const quickCost = 8_192
 /** Limit of the values that are looked up in records or in files, which takes 80 µs each. */
 const quickReads = 24
 
-export function createFilters(facts: Facts): Filters {
-  const inPlan = createInPlans(facts, (turn, entity, where) => find(turn, entity, where))
+type QuickNode = TaskLeaf | { readonly kind: 'and' | 'or'; readonly of: readonly QuickNode[] }
 
-  async function resolve(
-    turn: Turn,
-    entity: RecordEntity,
-    node: OpenNode,
-    task: Pick<FilterTask, 'facts' | 'records'>,
-    slots: GivenSlots | null,
-  ): Promise<TaskNode> {
-    switch (node.kind) {
-      case 'and':
-      case 'or': {
-        const of: TaskNode[] = []
-        for (const one of node.of) of.push(await resolve(turn, entity, one, task, slots))
-        return { kind: node.kind, of }
-      }
-      case 'in plan':
-        return inPlan(turn, entity, node, task.facts)
-      case 'text':
-        return { kind: 'records', selection: await textMatches(turn, entity, node.condition, facts) }
-      case 'sample': {
-        const { plan, size, seed } = node.condition
-        const matching = plan.where && (await find(turn, entity, plan.where))
-        const selection = await turn.work.call('sample', matching, entity.source.count, size, seed)
-        return { kind: 'records', selection }
-      }
-      case 'value':
-        return placed(facts, turn, entity, node, task, slots)
-      default:
-        return node
-    }
+/** A node of a task that may take reading to make, as for a subquery. */
+interface Open {
+  /** The node, if it only looks values up. */
+  readonly quick: QuickNode | null
+  make(task: Task): Awaitable<TaskNode>
+}
+
+interface Task extends Pick<FilterTask, 'facts' | 'records'> {
+  readonly turn: Turn
+  readonly slots: GivenSlots | null
+}
+
+const atOnce = (node: QuickNode): Open => ({ quick: node, make: () => node })
+const later = (make: Open['make']): Open => ({ quick: null, make })
+
+function joined(kind: 'and' | 'or', of: readonly Open[]): Open {
+  const nodes = of.flatMap(({ quick }) => quick ?? [])
+  return {
+    quick: nodes.length === of.length ? { kind, of: nodes } : null,
+    make: async task => {
+      const made: TaskNode[] = []
+      for (const one of of) made.push(await one.make(task))
+      return { kind, of: made }
+    },
   }
+}
+
+interface Parts {
+  readonly facts: Facts
+  readonly inPlan: ReturnType<typeof createInPlans>
+  readonly find: Find
+}
+
+/** Opens conditions as nodes of a task, and adds what they need to know of fields. */
+const tasks = (entity: RecordEntity, needs: Needs, { facts, inPlan, find }: Parts): Engine<Open> => ({
+  and: ({ of }, open) => joined('and', of.map(open)),
+  or: ({ of }, open) => joined('or', of.map(open)),
+  none: () => atOnce({ kind: 'none' }),
+  null: ({ field, negated }) =>
+    atOnce({ kind: 'null', facts: needs.add(field, { postings: true }), negated }),
+  value: condition => {
+    const sought = soughtIn(condition)
+    const values = sought === undefined || typeOf(entity, condition.field).type === 'json'
+    const need = { values, lookups: sought?.length ?? 0, postings: true }
+    const node = { kind: 'value', facts: needs.add(condition.field, need), condition } as const
+    return { quick: sought ? node : null, make: task => placed(facts, entity, node, task) }
+  },
+  fields: ({ field, operator, other, negated }) => {
+    const both = [needs.add(field, { values: true }), needs.add(other, { values: true })] as const
+    return later(() => ({ kind: 'fields', operator, negated, facts: both }))
+  },
+  'in plan': condition => {
+    const { fields, plan } = condition
+    const places = fields.map((field, at) => {
+      const isSame = isSameColumn(entity, field, plan.entity, listedField(plan, at))
+      return needs.add(field, { values: !isSame, postings: true })
+    })
+    return later(task => inPlan(task.turn, entity, condition, places, task.facts))
+  },
+  'in rows': condition => {
+    const places = condition.fields.map(field => needs.add(field, { values: true, postings: true }))
+    return later(task => inPlan(task.turn, entity, condition, places, task.facts))
+  },
+  text: condition =>
+    later(async ({ turn }) => ({
+      kind: 'records',
+      selection: await textMatches(turn, entity, condition, facts),
+    })),
+  sample: ({ plan, size, seed }) =>
+    later(async ({ turn }) => {
+      const matching = plan.where && (await find(turn, entity, plan.where))
+      const selection = await turn.work.call('sample', matching, entity.source.count, size, seed)
+      return { kind: 'records', selection }
+    }),
+})
+
+export function createFilters(facts: Facts): Filters {
+  const open = (entity: RecordEntity, needs: Needs, where: Condition) =>
+    madeBy(tasks(entity, needs, { facts, inPlan, find }), where)
 
   const find: Find = (turn, entity, where) =>
     facts.kept(turn, entity, filterName(where), async () => {
       const needs = new Needs(entity)
-      const open = openCondition(where, entity, needs)
+      const opened = open(entity, needs, where)
       const found: FilterTask['facts'][number][] = []
       for (const need of needs.all) found.push({ ...(await facts.make(turn, entity, need)), ref: need.ref })
       const slots = await facts.slots(turn, entity)
       const task = { count: entity.source.count, facts: found, records: facts.records(entity, slots) }
-      const node = await resolve(turn, entity, open, task, slots)
+      const node = await opened.make({ ...task, turn, slots })
       return whilePresent(turn.client, stop => turn.work.call('filter', { ...task, where: node }, stop))
     })
+  const inPlan = createInPlans(facts, find)
 
   return {
     peek: (entity, where) => facts.peekKept(entity, filterName(where)),
     quickly: (entity, where, wanted) => {
       const needs = new Needs(entity)
-      const node = openCondition(where, entity, needs)
-      if (!isQuick(node) || needs.all.reduce((sum, { lookups }) => sum + lookups, 0) > quickLookups)
-        return undefined
+      const { quick: node } = open(entity, needs, where)
+      if (!node || needs.all.reduce((sum, { lookups }) => sum + lookups, 0) > quickLookups) return undefined
       const slots = facts.peekSlots(entity)
       if (slots === undefined) return undefined
       const records = facts.records(entity, slots)
@@ -139,12 +190,11 @@ export function createFilters(facts: Facts): Filters {
 /** Looks the values up here, unless the task does it. */
 async function placed(
   facts: Facts,
-  turn: Turn,
   entity: RecordEntity,
-  node: Extract<OpenNode, { readonly kind: 'value' }>,
-  task: Pick<FilterTask, 'facts' | 'records'>,
-  slots: GivenSlots | null,
+  node: Extract<TaskLeaf, { readonly kind: 'value' }>,
+  task: Task,
 ): Promise<TaskNode> {
+  const { turn, slots } = task
   const known = task.facts[node.facts]
   if (!known || known.values || !isPacked(known.column)) return node
   const { ref, column } = known
@@ -179,22 +229,4 @@ function factsAtHand(
     found.push({ ...known, ref: need.ref })
   }
   return found
-}
-
-type QuickNode = TaskLeaf | { readonly kind: 'and' | 'or'; readonly of: readonly QuickNode[] }
-
-/** True if a condition only looks values up. */
-function isQuick(node: OpenNode): node is QuickNode {
-  switch (node.kind) {
-    case 'and':
-    case 'or':
-      return node.of.every(isQuick)
-    case 'value':
-      return soughtIn(node.condition) !== undefined
-    case 'null':
-    case 'none':
-      return true
-    default:
-      return false
-  }
 }

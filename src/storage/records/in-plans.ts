@@ -5,6 +5,7 @@ import {
   differsIfMissing,
   type FieldRef,
   isOfElements,
+  type Leaf,
   type Plan,
   type Related,
   type Rows,
@@ -21,12 +22,10 @@ import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import type { Facts } from './facts.ts'
 import type { Turn } from './kept-facts.ts'
-import { allValues, isSameColumn, type OpenNode, onlyRanks, type PlanCondition } from './needs.ts'
+import { allValues, isSameColumn, onlyRanks } from './needs.ts'
 
 /** A field of the records that a condition is about, and its facts. */
 type Side = PackedFacts & { readonly ref: FieldRef }
-
-type InPlan = Extract<OpenNode, { kind: 'in plan' }>
 
 /** Finds the records that match a condition. */
 export type Find = (turn: Turn, entity: RecordEntity, where: Condition) => Promise<PackedSelection>
@@ -61,12 +60,13 @@ export function createInPlans(facts: Facts, find: Find) {
   return async (
     turn: Turn,
     outer: RecordEntity,
-    { condition, facts: places }: InPlan,
+    condition: Leaf<'in plan' | 'in rows'>,
+    places: readonly number[],
     known: readonly Side[],
   ): Promise<Membership> => {
     const { negated } = condition
     const sides = places.map(at => known[at] as Side)
-    if (condition.kind === 'in rows') return inRows(turn, condition, places, sides)
+    if ('rows' in condition) return inRows(turn, condition, places, sides)
     const { plan } = condition
     const entity = plan.entity as RecordEntity
     const selection = await selectionOf(facts, find, turn, plan, entity)
@@ -159,7 +159,7 @@ function identity(distinct: number): Translation {
 /** Makes a membership of rows that were already read. */
 async function inRows(
   turn: Turn,
-  { fields, rows, negated }: Extract<PlanCondition, { kind: 'in rows' }>,
+  { fields, rows, negated }: Leaf<'in rows'>,
   places: readonly number[],
   sides: readonly Side[],
 ): Promise<Membership> {

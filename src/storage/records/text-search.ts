@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { FieldRef, Scalar } from '../../model/plan.ts'
+import type { FieldRef, Leaf, Scalar } from '../../model/plan.ts'
 import { type PackedColumn, typeOf } from '../columns/columns.ts'
 import type { SearchedField, SearchTask } from '../columns/search-texts.ts'
 import type { PackedSelection } from '../columns/selections.ts'
@@ -7,13 +7,12 @@ import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import type { Facts } from './facts.ts'
 import type { Turn } from './kept-facts.ts'
-import type { TextCondition } from './needs.ts'
 
 /** Finds the records whose texts contain the words (Q27). A field's first search builds its word index. */
 export async function textMatches(
   turn: Turn,
   entity: RecordEntity,
-  { fields, words, negated }: TextCondition,
+  { fields, words, negated }: Leaf<'text'>,
   facts: Facts,
 ): Promise<PackedSelection> {
   const inRow = words.some(phrase => phrase.words.length > 1)

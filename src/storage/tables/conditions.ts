@@ -1,5 +1,5 @@
-import { foundIn } from '../../model/operators/list.ts'
-import type { Searched } from '../../model/operators/operator.ts'
+import { foundIn, madeBy } from '../../model/operators/list.ts'
+import type { Engine, Searched } from '../../model/operators/operator.ts'
 import {
   type Condition,
   type Constant,
@@ -10,6 +10,7 @@ import {
   type Rows,
   type ValueCondition,
 } from '../../model/plan.ts'
+import { listedField } from '../../model/plan-fields.ts'
 import {
   type Bound,
   type Comparison,
@@ -36,52 +37,52 @@ interface Scope {
 }
 
 /** Compiles a condition to SQL (Q20, Q21). If it isn't true of a record, it is false or NULL. */
-export function compileCondition(condition: Condition, scope: Scope): string {
-  const { dialect } = scope
-  switch (condition.kind) {
-    case 'and':
-    case 'or': {
-      // An index is chosen for each alternative: https://sqlite.org/optoverview.html#or_optimizations
-      const own = condition.kind === 'or' && scope.own !== undefined ? `${scope.own} AND ` : ''
-      const terms = condition.of.map(one =>
-        own === '' ? `(${compileCondition(one, scope)})` : `(${own}(${compileCondition(one, scope)}))`,
-      )
-      if (terms.length === 0) return String(condition.kind === 'and')
-      return joinBalanced(terms, condition.kind === 'and' ? 'AND' : 'OR')
-    }
-    case 'none':
-      return 'false'
-    case 'null':
-      return `${valueSql(condition.field, scope)} IS ${condition.negated ? 'NOT ' : ''}NULL`
-    case 'in plan':
-      return among(condition, scope.inner(condition.plan), scope)
-    case 'fields':
-      return compareFields(condition, scope)
-    case 'sample': {
-      const { columns } = condition.plan.shape as Rows
-      const fields = columns.flatMap(({ value }) => (value.kind === 'field' ? [value.field] : []))
-      return among({ fields, negated: false }, scope.inner(condition.plan), scope)
-    }
-    case 'in rows': {
-      const kinds = condition.fields.map(field => scope.cell(field).kind)
-      return among(condition, dialect.given(condition.rows, kinds), scope)
-    }
-    case 'text': {
-      const values = condition.fields.map(field => ({
-        sql: valueSql(field, scope),
-        isJson: scope.cell(field).kind === 'json',
-      }))
-      const found = dialect.finds(values, condition.words)
-      // A record without any value doesn't match, negated or not.
-      const known = values.map(({ sql }) => `(${sql}) IS NOT NULL`).join(' OR ')
-      return condition.negated ? `((${known}) AND NOT ${found})` : found
-    }
-    default:
-      return scope.cell(condition.field).kind === 'json'
-        ? dialect.testJson(condition, scope.parsed(condition.field))
-        : foundIn(plainValue(condition, scope), condition)
-  }
-}
+export const compileCondition = (condition: Condition, scope: Scope): string =>
+  madeBy(statements(scope), condition)
+
+const statements = (scope: Scope): Engine<string> => ({
+  and: ({ of }, sql) =>
+    joinBalanced(
+      of.map(one => `(${sql(one)})`),
+      'AND',
+    ) || 'true',
+  or: ({ of }, sql) => {
+    // An index is chosen for each alternative: https://sqlite.org/optoverview.html#or_optimizations
+    const term = (one: string) => (scope.own === undefined ? `(${one})` : `(${scope.own} AND (${one}))`)
+    return (
+      joinBalanced(
+        of.map(one => term(sql(one))),
+        'OR',
+      ) || 'false'
+    )
+  },
+  none: () => 'false',
+  null: ({ field, negated }) => `${valueSql(field, scope)} IS ${negated ? 'NOT ' : ''}NULL`,
+  value: condition =>
+    scope.cell(condition.field).kind === 'json'
+      ? scope.dialect.testJson(condition, scope.parsed(condition.field))
+      : foundIn(plainValue(condition, scope), condition),
+  fields: condition => compareFields(condition, scope),
+  'in plan': condition => among(condition, scope.inner(condition.plan), scope),
+  'in rows': condition => {
+    const kinds = condition.fields.map(field => scope.cell(field).kind)
+    return among(condition, scope.dialect.given(condition.rows, kinds), scope)
+  },
+  sample: ({ plan }) => {
+    const fields = (plan.shape as Rows).columns.map((_, at) => listedField(plan, at))
+    return among({ fields, negated: false }, scope.inner(plan), scope)
+  },
+  text: ({ fields, words, negated }) => {
+    const values = fields.map(field => ({
+      sql: valueSql(field, scope),
+      isJson: scope.cell(field).kind === 'json',
+    }))
+    const found = scope.dialect.finds(values, words)
+    // A record without any value doesn't match, negated or not.
+    const known = values.map(({ sql }) => `(${sql}) IS NOT NULL`).join(' OR ')
+    return negated ? `((${known}) AND NOT ${found})` : found
+  },
+})
 
 /** The value as conditions read it. */
 const valueSql = (field: FieldRef, { dialect, cell, parsed }: Scope): string =>
