@@ -1,4 +1,5 @@
 import { memo } from '../lib/memo.ts'
+import type { Entity } from './entities.ts'
 import type { Condition, FieldRef, Plan, Related, Rows, Scalar } from './plan.ts'
 
 /** The fields that plans name, and those of them that are read in related records (docs/decisions/0078). */
@@ -131,4 +132,11 @@ export function withRelated(plan: Plan, change: (related: Related) => Related): 
     const related = field.related && changed.get(field.name)
     return related ? { ...field, related } : field
   })
+}
+
+/** The entities that a plan reads, each once: its own, those of related records, and those of the plans in its conditions. */
+export function entitiesIn(plan: Plan): readonly Entity[] {
+  const related = [...relatedIn(plan).values()].flatMap(({ of }) => ('rows' in of ? [] : of))
+  const inside = [...plansIn(plan.where), ...related].flatMap(entitiesIn)
+  return [...new Map([plan.entity, ...inside].map(one => [one.name, one])).values()]
 }

@@ -5,6 +5,7 @@ import { memo, RecentlyUsed } from '../lib/memo.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Keyring } from '../model/keys.ts'
 import type { Plan } from '../model/plan.ts'
+import { entitiesIn } from '../model/plan-fields.ts'
 import { type EntityState, sealedStates } from '../model/snapshots.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { defaultConditionOf } from './check/check.ts'
@@ -100,7 +101,7 @@ export function createSnapshots({ entities, keyring, time }: Parts): Snapshots {
     at: (known, text) => (text === undefined ? known : at(known, text)),
     of: (plan, text) => {
       if (time === 0) return undefined
-      const all = entitiesOf(plan)
+      const all = entitiesIn(plan)
       if (text !== undefined) requireNamed(all, read(text), text)
       if (!all.every(isImported)) return undefined
       const [entity, ...others] = all
@@ -210,22 +211,3 @@ function requireNamed(all: readonly Entity[], states: readonly EntityState[], te
       )
   }
 }
-
-/** The entities that a plan reads, each once. */
-function entitiesOf({ entity, where, shape }: Plan): readonly Entity[] {
-  const others = [...(where ? within(where) : []), ...(shape.kind === 'rows' ? within(shape) : [])]
-  return others.length === 0
-    ? [entity]
-    : [...new Map([entity, ...others].map(one => [one.name, one])).values()]
-}
-
-/** The entities of the plans inside of a condition or of a shape, which pages of a query share. */
-const within = memo((part: object): readonly Entity[] => {
-  const found: Entity[] = []
-  JSON.stringify(part, (name, value) => {
-    if (name !== 'entity') return value
-    found.push(value as Entity)
-    return undefined
-  })
-  return found
-})

@@ -14,8 +14,6 @@ export const comparisons = {
 
 /** The value equals a constant, is less, or is more. Of JSON, only numbers are less or more. */
 export const compare: ValueOperator<Leaf<'compare'>> = {
-  equals: ({ operator, value }) => (operator === '=' ? [value] : undefined),
-  sought: ({ value }) => [value],
   find: ({ operator, value }, values) =>
     operator === '=' ? values.equal([value]) : values.ordered(operator, value),
   test({ field, operator, value: constant }, { isJson, order }) {
@@ -31,8 +29,6 @@ export const compare: ValueOperator<Leaf<'compare'>> = {
 
 /** The value equals one of several constants. */
 export const isIn: ValueOperator<Leaf<'in'>> = {
-  equals: ({ values }) => values,
-  sought: ({ values }) => values,
   find: ({ values }, searched) => searched.equal(values),
   test: ({ field, values }, { order }) => equalTest(field, values, order),
 }

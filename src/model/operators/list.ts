@@ -1,5 +1,5 @@
 import type { FieldType } from '../entities.ts'
-import { type Condition, differsIfMissing, type Leaf, type ValueCondition } from '../plan.ts'
+import { type Condition, type Constant, differsIfMissing, type Leaf, type ValueCondition } from '../plan.ts'
 import { orderOf } from '../value-order.ts'
 import { compare, isIn } from './compare.ts'
 import { matches, pathMatches } from './matches.ts'
@@ -23,20 +23,27 @@ export function madeBy<Made>(engine: Engine<Made>, condition: Condition): Made {
   return make(condition, inside => madeBy(engine, inside))
 }
 
-/** @returns undefined unless the condition is that a value equals one of some constants */
-export function equality(condition: Condition): Pick<Leaf<'in'>, 'field' | 'values' | 'negated'> | undefined {
-  if (!isOnValue(condition)) return undefined
-  const { field, negated } = condition
-  const values = operatorOf(condition).equals?.(condition)
-  return values && { field, values, negated }
-}
-
-/** The constants that a condition looks up in a column; undefined if all values have to be at hand. */
-export const soughtIn = (condition: ValueCondition) => operatorOf(condition).sought?.(condition)
-
 /** Finds the values for which a condition is true, with `negated` left out. */
 export const foundIn = <Found>(values: Searched<Found>, condition: ValueCondition): Found =>
   operatorOf(condition).find(condition, values)
+
+const unknown = () => undefined
+const equal: Searched<readonly Constant[] | undefined> = {
+  equal: constants => constants,
+  ordered: unknown,
+  matching: unknown,
+  tested: unknown,
+}
+
+/** @returns undefined unless the condition is that a value equals one of some constants */
+export function equality(condition: Condition): Pick<Leaf<'in'>, 'field' | 'values' | 'negated'> | undefined {
+  const values = isOnValue(condition) ? foundIn(equal, condition) : undefined
+  return values && { ...(condition as ValueCondition), values }
+}
+
+/** The constants that a condition looks up in a column; undefined if all values have to be at hand. */
+export const soughtIn = (condition: ValueCondition) =>
+  foundIn({ ...equal, ordered: (_, constant) => [constant] }, condition)
 
 /** True if a condition holds for a record without a value. */
 export const holdsIfMissing = (condition: ValueCondition): boolean =>

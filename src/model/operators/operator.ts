@@ -6,12 +6,8 @@ import type { ValueOrder } from '../value-order.ts'
  * `negated`, which means the same for every condition.
  */
 export interface ValueOperator<C extends ValueCondition> {
-  /** The constants of which the value equals one, if this is what the condition says. */
-  equals?(condition: C): readonly Constant[] | undefined
   /** Tests single values, which are not null. */
   test(condition: C, values: Values): Test
-  /** The constants that are looked up among the values of a column, if there are such. All values are at hand otherwise. */
-  sought?(condition: C): readonly Constant[]
   /** Finds the values for which the condition is true. */
   find<Found>(condition: C, values: Searched<Found>): Found
 }

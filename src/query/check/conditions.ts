@@ -1,5 +1,6 @@
 import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
 import type { Node } from '../language/node.ts'
+import type { Comparison } from '../language/pql-terms.ts'
 import { clauseOf } from './clauses.ts'
 import { equals, inOrder, isNull, matches, pathMatches, textMatches } from './comparisons.ts'
 import { fieldNamed } from './fields.ts'
@@ -11,22 +12,24 @@ import { type ArrayNode, argumentsOf, described, operatorOf, requireCount, wrong
 
 type Check = (node: ArrayNode, negated: boolean, scope: Scope) => Checked
 
-const operators: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ['=', equals],
-  ['<', inOrder],
-  ['<=', inOrder],
-  ['>', inOrder],
-  ['>=', inOrder],
-  ['~', matches],
-  ['~>', pathMatches],
-  ['null?', isNull],
-  ['in', isIn],
-  ['subquery', subquery],
-  ['match', textMatches],
-  ['and', logic],
-  ['or', logic],
-  ['not', logic],
-])
+const known: Readonly<Record<Comparison, Check> & Record<string, Check>> = {
+  '=': equals,
+  '<': inOrder,
+  '<=': inOrder,
+  '>': inOrder,
+  '>=': inOrder,
+  '~': matches,
+  '~>': pathMatches,
+  'null?': isNull,
+  in: isIn,
+  subquery,
+  match: textMatches,
+  and: logic,
+  or: logic,
+  not: logic,
+}
+
+const operators = new Map(Object.entries(known))
 
 const names = [...operators.keys()]
 

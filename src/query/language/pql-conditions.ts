@@ -3,15 +3,15 @@ import { inPql } from './pql-errors.ts'
 import type { PqlScanner } from './pql-scanner.ts'
 import {
   type Columns,
+  type Comparing,
+  comparing,
   isName,
   isOperator,
-  readExpression,
   readField,
   readItem,
   readList,
   readLiteral,
   readText,
-  readTextOrNumber,
   startsField,
   startsFunction,
   startsValue,
@@ -116,25 +116,18 @@ function readRelated(scanner: PqlScanner, around: Around): Node {
 
 function readComparison(scanner: PqlScanner, field: Node, around: Around): Node {
   const { at } = scanner.token
-  const call = (operator: string, value: Node) =>
-    scanner.array([scanner.text(operator, at), field, value], field.at)
-  const not = (condition: Node) => scanner.call('not', field.at, [condition])
-  /** Reads a value, or another field to compare with. */
-  const compared = (operator: string, read: (scanner: PqlScanner) => Node): Node => {
-    if (around.columns !== null || !startsField(scanner)) return call(operator, read(scanner))
+  const compared = ({ operator, read, orField }: Comparing): Node => {
+    const word = scanner.text(operator, at)
+    if (!orField || around.columns !== null || !startsField(scanner))
+      return scanner.array([word, field, read(scanner)], field.at)
     const other = readItem(scanner)
-    return scanner.array(
-      [scanner.text(operator, at), asField(scanner, field), asField(scanner, other)],
-      field.at,
-    )
+    return scanner.array([word, asField(scanner, field), asField(scanner, other)], field.at)
   }
-  if (scanner.accepts('=')) return compared('=', readLiteral)
-  if (scanner.accepts('!=')) return not(compared('=', readLiteral))
-  if (scanner.accepts('~')) return call('~', readExpression(scanner))
-  if (scanner.accepts('!~')) return not(call('~', readExpression(scanner)))
-  if (scanner.accepts('~>')) return call('~>', readList(scanner, readTextOrNumber))
-  for (const operator of ['<', '<=', '>', '>='])
-    if (scanner.accepts(operator)) return compared(operator, readTextOrNumber)
+  for (const one of comparing) {
+    if (scanner.accepts(one.operator)) return compared(one)
+    if (one.not !== undefined && scanner.accepts(one.not))
+      return scanner.call('not', field.at, [compared(one)])
+  }
   if (scanner.sees('is', 'is null'))
     return scanner.array([scanner.text('null?', at), field, readIsNull(scanner)], field.at)
   scanner.expecting('is not null')

@@ -11,12 +11,6 @@ const part = /[^\s.",[\](){}!<=>~']+/y
 /** A quoted part ends at a quote before one of these, or before the end. */
 const behindQuoted = ' \t\r\n.,[](){}!<=>~'
 
-/**
- * Matches what can follow a field with the name of a keyword: an operator, the rest of a path, or records of
- * an entity.
- */
-export const isOperator = /[=<>~.[{]|![=~]|(?:in|is|match)(?![\w-])/y
-
 /** Reads the name of a field, and a path inside of it. A name that isn't a word is a text in quotes. */
 export const readField = (scanner: PqlScanner): Node => scanner.part('field', () => readPath(scanner))
 
@@ -109,7 +103,7 @@ export function readText(scanner: PqlScanner): Node {
 }
 
 /** Reads a regular expression. Other languages write ~* for one that takes letters in either case. */
-export function readExpression(scanner: PqlScanner): Node {
+function readExpression(scanner: PqlScanner): Node {
   const { kind, text } = scanner.token
   if (kind === 'symbol' && text === '*') throw scanner.expecting('<text>').fail('case')
   return readText(scanner)
@@ -128,7 +122,7 @@ export function readWholeNumber(scanner: PqlScanner): Node {
   return readNumber(scanner)
 }
 
-export function readTextOrNumber(scanner: PqlScanner): Node {
+function readTextOrNumber(scanner: PqlScanner): Node {
   if (scanner.token.kind === 'text') return readText(scanner)
   return readNumber(scanner.expecting('<text>'))
 }
@@ -207,3 +201,35 @@ export const startsField = (scanner: PqlScanner): boolean => {
   const { kind, text } = scanner.expecting('<field>').token
   return kind === 'word' && !/^(?:true|false|null|[“”„‘’\d].*)$/iu.test(text)
 }
+
+/** An operator between a field and a value. */
+export interface Comparing {
+  readonly operator: Comparison
+  /** The sign of its negation. */
+  readonly not?: string
+  readonly read: (scanner: PqlScanner) => Node
+  /** True if another field may stand in place of the value. */
+  readonly orField?: true
+}
+
+/** Operators that PQL and AST write alike, each of which the check has to know. */
+export type Comparison = '=' | '~' | '~>' | '<' | '<=' | '>' | '>='
+
+/** In the order in which errors list them. */
+export const comparing: readonly Comparing[] = [
+  { operator: '=', not: '!=', read: readLiteral, orField: true },
+  { operator: '~', not: '!~', read: readExpression },
+  { operator: '~>', read: scanner => readList(scanner, readTextOrNumber) },
+  { operator: '<', read: readTextOrNumber, orField: true },
+  { operator: '<=', read: readTextOrNumber, orField: true },
+  { operator: '>', read: readTextOrNumber, orField: true },
+  { operator: '>=', read: readTextOrNumber, orField: true },
+]
+
+const words = ['in', 'is', 'match', ...comparing.flatMap(({ operator }) => /^\w+$/.exec(operator) ?? [])]
+
+/**
+ * Matches what can follow a field with the name of a keyword: an operator, the rest of a path, or records of
+ * an entity.
+ */
+export const isOperator = new RegExp(`[=<>~.[{]|![=~]|(?:${words.join('|')})(?![\\w-])`, 'y')

@@ -1,8 +1,8 @@
 import { parseWritten } from '../../lib/json.ts'
-import type { Entity, Field, Page } from '../../model/entities.ts'
+import type { Field, Page } from '../../model/entities.ts'
 import { equality } from '../../model/operators/list.ts'
 import { type Condition, isWholeField, type Plan, type TextQuery } from '../../model/plan.ts'
-import { plansIn, relatedIn, termsOf } from '../../model/plan-fields.ts'
+import { plansIn, termsOf } from '../../model/plan-fields.ts'
 import { highlight } from '../../model/text-query.ts'
 import type { Listing } from '../entities.ts'
 
@@ -53,12 +53,6 @@ function names(condition: Condition, name: string, most: number): boolean {
   const equal = equality(condition)
   if (!equal || equal.negated || equal.values.length > most) return false
   return equal.field.name === name && isWholeField(equal.field)
-}
-
-/** The entities that a plan reads: its own, those of related records, and those of the plans in its conditions. */
-export function entitiesIn(plan: Plan): readonly Entity[] {
-  const related = [...relatedIn(plan).values()].flatMap(({ of }) => ('rows' in of ? [] : entitiesIn(of)))
-  return [plan.entity, ...related, ...plansIn(plan.where).flatMap(entitiesIn)]
 }
 
 /** A member of rows whose text is shown with marks. */
