@@ -14,12 +14,18 @@ const opposite: Readonly<Record<Order, Order>> = { '<': '>=', '<=': '>', '>': '<
 
 const isOrder = (operator: string): operator is Order => Object.hasOwn(opposite, operator)
 
-/** `["=", field, value]`. A comparison with null matches records without a value, as in PuppetDB. */
-export function equals(node: ArrayNode, negated: boolean, scope: Scope): Checked {
-  requireCount(node, 2, '["=", field, value]')
+/** Reads the field and the value of a comparison. */
+function comparedIn(node: ArrayNode, form: string, scope: Scope) {
+  requireCount(node, 2, form)
   const [, subject = node, value = node] = node.items
   const found = subjectOf(subject, scope)
   countLeaves(node, scope)
+  return { subject, found, value }
+}
+
+/** `["=", field, value]`. A comparison with null matches records without a value, as in PuppetDB. */
+export function equals(node: ArrayNode, negated: boolean, scope: Scope): Checked {
+  const { subject, found, value } = comparedIn(node, '["=", field, value]', scope)
   if (isField(subject, value, found)) return compareFields('=', found, value, negated, scope)
   if (value.kind === 'null') return { kind: 'null', field: found.ref, negated }
   return equal(found.ref, constantFor(found, lowered(value, found), scope), negated)
@@ -41,10 +47,7 @@ function equal(field: FieldRef, value: ReturnType<typeof constantFor>, negated: 
 export function inOrder(node: ArrayNode, negated: boolean, scope: Scope): Checked {
   const operator = operatorOf(node) ?? ''
   if (!isOrder(operator)) throw wrong(node, `${operator} is no order.`)
-  requireCount(node, 2, `["${operator}", field, value]`)
-  const [, subject = node, value = node] = node.items
-  const found = subjectOf(subject, scope)
-  countLeaves(node, scope)
+  const { subject, found, value } = comparedIn(node, `["${operator}", field, value]`, scope)
   requireOrder(found, operator, subject)
   if (isField(subject, value, found)) return compareFields(operator, found, value, negated, scope)
   const { ref } = found
@@ -123,23 +126,18 @@ function requireOrder({ ref, field }: Found, operator: string, node: Node): void
 
 /** `["null?", field, true]` */
 export function isNull(node: ArrayNode, negated: boolean, scope: Scope): Checked {
-  requireCount(node, 2, '["null?", field, true]')
-  const [, subject = node, wanted = node] = node.items
-  const { ref } = subjectOf(subject, scope)
-  countLeaves(node, scope)
+  const { found, value: wanted } = comparedIn(node, '["null?", field, true]', scope)
   if (wanted.kind !== 'boolean')
     throw wrong(wanted, `The second argument of null? is true or false, not ${described(wanted)}.`, {
       legal: [true, false],
     })
-  return { kind: 'null', field: ref, negated: wanted.value === negated }
+  return { kind: 'null', field: found.ref, negated: wanted.value === negated }
 }
 
 /** `["~", field, expression]` */
 export function matches(node: ArrayNode, negated: boolean, scope: Scope): Checked {
-  requireCount(node, 2, '["~", field, "expression"]')
-  const [, subject = node, expression = node] = node.items
-  const { ref, field } = subjectOf(subject, scope)
-  countLeaves(node, scope)
+  const { subject, found, value: expression } = comparedIn(node, '["~", field, "expression"]', scope)
+  const { ref, field } = found
   if (ref.type !== 'text' && ref.type !== 'json')
     throw wrong(
       subject,
@@ -187,10 +185,8 @@ const maxElements = 100
  * its digits, but an expression of digits alone matches only text.
  */
 export function pathMatches(node: ArrayNode, negated: boolean, scope: Scope): Checked {
-  requireCount(node, 2, '["~>", field, ["expression", 0, …]]')
-  const [, subject = node, list = node] = node.items
-  const { ref, field } = subjectOf(subject, scope)
-  countLeaves(node, scope)
+  const { subject, found, value: list } = comparedIn(node, '["~>", field, ["expression", 0, …]]', scope)
+  const { ref, field } = found
   if (ref.type !== 'json')
     throw wrong(subject, `~> matches arrays, and ${quote(field.name)} is ${typeNames[ref.type]}. Use ~ or =.`)
   const form = 'a list of expressions and of indexes, such as ["os", ".*", 0]'

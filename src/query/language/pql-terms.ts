@@ -220,10 +220,9 @@ export const comparing: readonly Comparing[] = [
   { operator: '=', not: '!=', read: readLiteral, orField: true },
   { operator: '~', not: '!~', read: readExpression },
   { operator: '~>', read: scanner => readList(scanner, readTextOrNumber) },
-  { operator: '<', read: readTextOrNumber, orField: true },
-  { operator: '<=', read: readTextOrNumber, orField: true },
-  { operator: '>', read: readTextOrNumber, orField: true },
-  { operator: '>=', read: readTextOrNumber, orField: true },
+  ...(['<', '<=', '>', '>='] as const).map(
+    operator => ({ operator, read: readTextOrNumber, orField: true }) as const,
+  ),
 ]
 
 const words = ['in', 'is', 'match', ...comparing.flatMap(({ operator }) => /^\w+$/.exec(operator) ?? [])]

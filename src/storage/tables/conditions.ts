@@ -41,20 +41,15 @@ export const compileCondition = (condition: Condition, scope: Scope): string =>
   madeBy(statements(scope), condition)
 
 const statements = (scope: Scope): Engine<string> => ({
-  and: ({ of }, sql) =>
-    joinBalanced(
-      of.map(one => `(${sql(one)})`),
-      'AND',
-    ) || 'true',
+  and: ({ of }, sql) => {
+    const terms = of.map(one => `(${sql(one)})`)
+    return joinBalanced(terms, 'AND') || 'true'
+  },
   or: ({ of }, sql) => {
     // An index is chosen for each alternative: https://sqlite.org/optoverview.html#or_optimizations
-    const term = (one: string) => (scope.own === undefined ? `(${one})` : `(${scope.own} AND (${one}))`)
-    return (
-      joinBalanced(
-        of.map(one => term(sql(one))),
-        'OR',
-      ) || 'false'
-    )
+    const own = scope.own === undefined ? '' : `${scope.own} AND `
+    const terms = of.map(one => (own === '' ? `(${sql(one)})` : `(${own}(${sql(one)}))`))
+    return joinBalanced(terms, 'OR') || 'false'
   },
   none: () => 'false',
   null: ({ field, negated }) => `${valueSql(field, scope)} IS ${negated ? 'NOT ' : ''}NULL`,
