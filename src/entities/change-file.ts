@@ -17,7 +17,7 @@ import {
   WrappedRecords,
 } from '../import/source.ts'
 import { fieldValue, fits, kindOf } from '../import/types.ts'
-import { haveOtherDigits } from '../lib/json-text.ts'
+import { haveOtherDigits } from '../lib/json.ts'
 import type { Field } from '../model/entities.ts'
 import { compareKeys } from '../model/record-changes.ts'
 import { orderOf } from '../model/value-order.ts'

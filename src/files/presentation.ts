@@ -2,7 +2,7 @@ import { create } from 'content-disposition'
 import type * as mimeTypes from 'mime-types'
 import { nameOrNull } from '../lib/file-name.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
-import { onDemand } from '../lib/memo.ts'
+import { onDemand } from '../lib/own-files.ts'
 import type { Bitstream } from '../model/items.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { readAt } from '../lib/files-at.ts'
-import { parseWritten } from '../lib/json.ts'
-import { haveOtherDigits } from '../lib/json-text.ts'
+import { haveOtherDigits, parseWritten } from '../lib/json.ts'
 import { release } from '../lib/memory.ts'
 import type { Field } from '../model/entities.ts'
 import { lastUpTo } from '../storage/columns/edits.ts'

@@ -1,9 +1,11 @@
 import type * as re2js from 're2js'
+import { plainNumber } from './decimals.ts'
 import { Automaton, TooLarge } from './expression-automaton.ts'
 import { repeatsAnchors, requiredText, sizeOf } from './expression-cost.ts'
 import { printForPostgres } from './expression-dialects.ts'
 import { type Expression, OnlyRe2, readExpression } from './expression-tree.ts'
-import { onDemand } from './memo.ts'
+import { numberText } from './json.ts'
+import { onDemand } from './own-files.ts'
 
 /**
  * Regular expressions sent by clients, matched in linear time, in RE2's dialect
@@ -155,4 +157,27 @@ function treeOf(text: string): Expression | string {
     if (error instanceof OnlyRe2) return `regular expressions of PostgreSQL have no ${error.message}`
     throw error
   }
+}
+
+/**
+ * Returns the text of a value that regular expressions are matched with (Q20). Texts stay as they are,
+ * numbers have all their digits and no exponent, and structures are written as PostgreSQL writes `jsonb`.
+ * @param value a JSON value other than null
+ */
+export const matchedText = (value: unknown): string => (typeof value === 'string' ? value : printed(value))
+
+function printed(value: unknown): string {
+  const number = numberText(value)
+  if (number !== undefined)
+    return typeof value === 'number' && !number.includes('e') ? number : plainNumber(number)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(printed).join(', ')}]`
+  const members = Object.entries(value).toSorted(([one], [other]) => compareKeys(one, other))
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}: ${printed(member)}`).join(', ')}}`
+}
+
+/** Compares keys by their length in UTF-8, and then by their bytes. */
+function compareKeys(one: string, other: string): number {
+  const [first, second] = [Buffer.from(one), Buffer.from(other)]
+  return first.length - second.length || Buffer.compare(first, second)
 }

@@ -1,8 +1,8 @@
 import type * as ajvModule from 'ajv'
 import type { ErrorObject } from 'ajv'
 import { exactText } from './json.ts'
-import { onDemand } from './memo.ts'
 import { nearest } from './nearest.ts'
+import { onDemand } from './own-files.ts'
 
 /** A form of texts that schemas name in `format`. */
 export interface Format {

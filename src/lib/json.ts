@@ -159,3 +159,10 @@ export const exactText = (value: unknown): string | undefined =>
 /** Returns the JSON text of a number; undefined for other values. */
 export const numberText = (value: unknown): string | undefined =>
   typeof value === 'number' ? String(value) : exactText(value)
+
+/**
+ * True if two values are numbers with different texts, at least one of which JavaScript
+ * would print differently.
+ */
+export const haveOtherDigits = (one: unknown, other: unknown): boolean =>
+  (exactText(one) !== undefined || exactText(other) !== undefined) && numberText(one) !== numberText(other)

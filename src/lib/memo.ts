@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module'
-
 /**
  * Returns a function that computes a value from an object once, and keeps it for as long as the object lives.
  */
@@ -99,18 +97,5 @@ export class RecentlyUsed<K, V extends NonNullable<unknown>> {
     for (const value of this.#entries.values()) this.#dropped(value)
     this.#entries.clear()
     this.#bytes = 0
-  }
-}
-
-/**
- * Returns a function that loads a package on first use. Each event loop keeps its own copy of what it has
- * loaded, and most of them never need regular expressions or forms with files.
- * @returns a function with the result of `require`
- */
-export function onDemand<Package>(name: string): () => Package {
-  let loaded: Package | undefined
-  return () => {
-    loaded ??= createRequire(import.meta.url)(name) as Package
-    return loaded
   }
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, extname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -21,3 +22,16 @@ function folderAbove(folder: string): string {
  * @param name its path below `src/`, without its extension
  */
 export const programFile = (name: string): URL => pathToFileURL(join(root, programs, name + extension))
+
+/**
+ * Returns a function that loads a package on first use. Each event loop keeps its own copy of what it has
+ * loaded, and most of them never need regular expressions or forms with files.
+ * @returns a function with the result of `require`
+ */
+export function onDemand<Package>(name: string): () => Package {
+  let loaded: Package | undefined
+  return () => {
+    loaded ??= createRequire(import.meta.url)(name) as Package
+    return loaded
+  }
+}

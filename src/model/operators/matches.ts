@@ -1,7 +1,6 @@
 import { decimalKey } from '../../lib/decimals.ts'
-import { compileExpression } from '../../lib/expressions.ts'
+import { compileExpression, matchedText } from '../../lib/expressions.ts'
 import { numberText } from '../../lib/json.ts'
-import { matchedText } from '../../lib/json-text.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import { elementTest } from '../json-values.ts'
 import type { Leaf, PathElement } from '../plan.ts'

@@ -1,5 +1,4 @@
-import { compileExpression } from '../../lib/expressions.ts'
-import { matchedText } from '../../lib/json-text.ts'
+import { compileExpression, matchedText } from '../../lib/expressions.ts'
 import { firstKeys } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { constantValue } from '../../model/json-values.ts'
