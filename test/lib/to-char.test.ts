@@ -4,13 +4,24 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { instantFormat } from '../../src/lib/to-char-instant.ts'
 import { numberFormat } from '../../src/lib/to-char-number.ts'
-import { checkMask, toText } from '../../src/model/functions/to-string.ts'
+import { toText } from '../../src/model/functions/to-string.ts'
 import { repeats, runs } from '../support/scale.ts'
 import { closeDatabases, serverUrl } from '../support/service/databases.ts'
 
 /** Writes a value with a mask. */
 const toChar = (value: { readonly instant: string } | { readonly number: string }, mask: string) =>
   'instant' in value ? instantFormat(mask)(value.instant) : numberFormat(mask)(value.number)
+
+/** Returns the reason why a mask is refused. */
+function checkMask(text: string, kind: 'instant' | 'number'): string | undefined {
+  const given = { kind: 'text', text, shown: 'x', wrong: (message: string) => new Error(message) }
+  try {
+    toText.plan(kind === 'instant' ? 'date-time' : 'number', given)
+    return undefined
+  } catch (error) {
+    return /^The mask x can't be used: (.*)\.$/s.exec((error as Error).message)?.[1]
+  }
+}
 
 /** Returns the mask with which a statement of PostgreSQL asks. */
 function plainMask(mask: string, kind: 'instant' | 'number'): string {

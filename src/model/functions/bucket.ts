@@ -2,9 +2,40 @@ import { plainNumber, printNumber, readDecimal } from '../../lib/decimals.ts'
 import { inUtc } from '../../lib/instants.ts'
 import { numberText } from '../../lib/json.ts'
 import type { TimeUnit } from '../plan.ts'
-import type { ComputedValue } from './function.ts'
+import { type Argument, type ComputedValue, type FieldFunction, numbers } from './function.ts'
 
 /** Buckets (docs/decisions/0074): one of numbers is named by its lower bound, one of instants by its beginning. */
+
+export const bucket: FieldFunction = {
+  kind: 'computed',
+  documentation: 'a [bucket](#buckets) of numbers or times',
+  types: ['date-time', ...numbers],
+  takes: { words: 'a field, and the width of a bucket or a unit of time', examples: [10, 'month'] },
+  inConditions: 'by',
+  plan: (of, by) => {
+    if (of === 'date-time') return { computed: { kind: 'period', unit: readUnit(by) }, type: of }
+    const width = widthOf(by)
+    const isWhole = of === 'integer' && !width.includes('.')
+    return { computed: { kind: 'interval', width }, type: isWhole ? 'integer' : 'number' }
+  },
+}
+
+function readUnit({ kind, text, shown, wrong }: Argument): TimeUnit {
+  if (kind === 'text' && isTimeUnit(text)) return text
+  throw wrong(`A time is put into buckets by one of ${timeUnits.join(', ')}, not by ${shown}.`, {
+    legal: timeUnits,
+  })
+}
+
+function widthOf({ kind, text, shown, wrong }: Argument): string {
+  if (kind !== 'number')
+    throw wrong(`A number is put into buckets by their width, such as 10, not by ${shown}.`)
+  const width = readWidth(text)
+  if (width !== undefined) return width
+  throw wrong(
+    `The width of a bucket is above 0, has at most ${maxWidthPower} digits, and lies between 1e-${maxWidthPower} and 1e${maxWidthPower}; ${shown} doesn't.`,
+  )
+}
 
 /** The greatest multiple of the width that is not above the number. */
 export const interval: ComputedValue<'interval'> = {
@@ -36,19 +67,17 @@ export const period: ComputedValue<'period'> = {
 }
 
 /** Widths lie between ten to the power of minus this and ten to the power of this. */
-export const maxWidthPower = 100
+const maxWidthPower = 100
 /** Numbers with more digits before the decimal point are in no bucket, and digits as far behind it don't count. */
 const maxPower = 1_000
 
 /** @param text a number as JSON writes it @returns the width in plain digits; undefined if it is none */
-export function readWidth(text: string): string | undefined {
+function readWidth(text: string): string | undefined {
   const { isNegative, digits, exponent } = readDecimal(text)
   if (isNegative || digits === '' || digits.length > maxWidthPower || Math.abs(exponent) > maxWidthPower)
     return undefined
   return plainNumber(text)
 }
-
-export const isWholeWidth = (width: string): boolean => !width.includes('.')
 
 /**
  * Finds the bucket of a number, exactly.

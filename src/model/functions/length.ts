@@ -1,7 +1,11 @@
-import type { ComputedValue } from './function.ts'
+import type { ComputedValue, FieldFunction } from './function.ts'
 
-/** The number of elements of an array. */
-export const length: ComputedValue<'length'> = {
+export const length: FieldFunction & ComputedValue<'length'> = {
+  kind: 'computed',
+  documentation: 'the [number of elements](#lists) of a list',
+  types: ['json'],
+  inConditions: 'by name',
+  plan: () => ({ computed: { kind: 'length' }, type: 'integer' }),
   gives: 'integer',
   of: (_, value) => (Array.isArray(value) ? String(value.length) : undefined),
   isGradual: () => false,

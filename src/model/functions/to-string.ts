@@ -4,10 +4,20 @@ import { RecentlyUsed } from '../../lib/memo.ts'
 import { instantFormat } from '../../lib/to-char-instant.ts'
 import { instants, numbers, readMask, writePlainMask } from '../../lib/to-char-mask.ts'
 import { checkNumberMask, numberFormat } from '../../lib/to-char-number.ts'
-import type { ComputedValue } from './function.ts'
+import type { ComputedValue, FieldFunction } from './function.ts'
 
-/** The result of PostgreSQL's `to_char` for an instant in UTC or a number. */
-export const toText: ComputedValue<'to_string'> = {
+export const toText: FieldFunction & ComputedValue<'to_string'> = {
+  kind: 'computed',
+  documentation:
+    "a date-time (in UTC) or a number as text, by a mask of PostgreSQL's [`to_char`](https://www.postgresql.org/docs/18/functions-formatting.html)",
+  types: ['date-time', 'integer', 'number'],
+  takes: { words: 'a field and a mask', examples: ['YYYY-MM-DD'] },
+  plan: (of, { kind, text, shown, wrong }) => {
+    if (kind !== 'text') throw wrong(`A mask is text, such as "YYYY-MM-DD", not ${shown}.`)
+    const reason = checkMask(text, of === 'date-time' ? 'instant' : 'number')
+    if (reason !== undefined) throw wrong(`The mask ${shown} can't be used: ${reason}.`)
+    return { computed: { kind: 'to_string', mask: text }, type: 'text' }
+  },
   gives: 'text',
   of: ({ mask }, value) => {
     if (typeof value === 'string') return toChar({ instant: inUtc(value) }, mask)
@@ -43,7 +53,7 @@ function toChar(value: Formatted, mask: string): string {
 }
 
 /** @returns the reason why a mask is refused for values of this kind; undefined if it is valid */
-export function checkMask(mask: string, kind: 'instant' | 'number'): string | undefined {
+function checkMask(mask: string, kind: 'instant' | 'number'): string | undefined {
   // PostgreSQL would return null for an instant.
   if (mask === '') return 'a mask has at least one character'
   if (mask.length > maxLength) return `a mask may have at most ${maxLength} characters`

@@ -1,6 +1,7 @@
 import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
 import { memo } from '../../lib/memo.ts'
 import type { Field } from '../../model/entities.ts'
+import { functions } from '../../model/functions/functions.ts'
 import { eachElement, type FieldRef, isWholeField } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import type { Scope } from './scope.ts'
@@ -99,9 +100,6 @@ const namesIn = memo((fields: readonly Field[]): Names => {
 export const fieldNamed = (name: string, scope: Pick<Scope, 'fields'>): Field | undefined =>
   namesIn(scope.fields).byName.get(name)
 
-/** Functions that are sometimes written like fields. */
-const aggregates: readonly string[] = ['count', 'avg', 'sum', 'min', 'max']
-
 /** Maximum length in characters of a path with members. A longer name can only be that of a field. */
 const maxPathLength = 1_000
 
@@ -123,7 +121,7 @@ export function findField(node: Node, scope: Scope): Found {
   if (related) return related
   if (parent) return memberOf(parent, node.text, node)
   const { hint, members } = suggestion(node.text, namesIn(scope.fields).all)
-  const isFunction = aggregates.includes(node.text)
+  const isFunction = functions.get(node.text)?.kind === 'aggregate'
   const meant = isFunction
     ? ` A function is written ["function", "${node.text}"], and ${node.text}() in PQL.`
     : hint

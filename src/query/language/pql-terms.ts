@@ -1,4 +1,5 @@
 import { isTimeUnit, timeUnits } from '../../model/functions/bucket.ts'
+import { functions } from '../../model/functions/functions.ts'
 import { type Node, printAst, uniqueNames } from './node.ts'
 import { type Hint, inPql } from './pql-errors.ts'
 import type { PqlScanner, Token } from './pql-scanner.ts'
@@ -187,14 +188,19 @@ export class Columns {
 /** A bucket has the name of its field. */
 function baseOf(item: Node): string {
   const [, called, field] = item.kind === 'array' ? item.items : [undefined, item]
-  const isBucket = item.kind === 'array' && called?.kind === 'text' && called.text === 'bucket'
+  const isBucket = item.kind === 'array' && called?.kind === 'text' && conditionsOf(called.text) === 'by'
   const name = isBucket ? field : called
   return name?.kind === 'text' ? name.text : ''
 }
 
 /** True for a function of one record, which conditions and orders take whether it is shown or not. */
 export const startsValue = (scanner: PqlScanner): boolean =>
-  startsFunction(scanner) && scanner.token.text === 'length'
+  startsFunction(scanner) && conditionsOf(scanner.token.text) === 'by name'
+
+const conditionsOf = (name: string) => {
+  const of = functions.get(name)
+  return of?.kind === 'computed' ? of.inConditions : undefined
+}
 
 /** True if a field stands in place of a value: a word that is no number, constant or text in other quotes. */
 export const startsField = (scanner: PqlScanner): boolean => {

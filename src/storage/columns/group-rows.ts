@@ -1,15 +1,18 @@
 import { sharedBytes, sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
+import { countingRecords } from '../../model/functions/counts.ts'
+import type { Accumulator, Result } from '../../model/functions/function.ts'
+import { aggregates } from '../../model/functions/functions.ts'
 import { memberAt } from '../../model/json-values.ts'
 import { holdsIfMissing, madeBy, testOf } from '../../model/operators/list.ts'
 import type { Engine } from '../../model/operators/operator.ts'
 import type { Aggregate, Condition, FieldRef } from '../../model/plan.ts'
 import { mayGoOn } from '../runtime/limits.ts'
-import { accumulator, countingRecords } from './aggregates.ts'
-import { type Accumulator, groupBy, maxGroups, type Result, tooManyGroups } from './groups.ts'
+import { groupBy, maxGroups, tooManyGroups } from './groups.ts'
 import type { FieldFacts } from './leaves.ts'
 import { openSelection, type PackedSelection, partsOf } from './selections.ts'
 import { sortNumbers } from './sort-records.ts'
+import { rankedField } from './sums.ts'
 import { openFacts, type PackedFacts } from './tasks.ts'
 import { jsonAt, type PackedValues, Packer, typedValue } from './values.ts'
 
@@ -63,7 +66,7 @@ export function groupRows(task: GroupTask): PackedRows {
       ? undefined
       : value.facts === null
         ? counting
-        : accumulator(value, at(value.facts), size, count),
+        : aggregates[value.name].fold(rankedField(at(value.facts), count), size, value.argument ?? ''),
   )
   const passOver = (taking: readonly Pick<Accumulator, 'take'>[]) => {
     for (const part of partsOf(selection, count)) {

@@ -1,6 +1,7 @@
 import { TooMuch } from '../../lib/errors.ts'
+import type { Part } from '../../model/functions/function.ts'
 import { mayGoOn } from '../runtime/limits.ts'
-import { type Part, partLength, partsOf, type Selection, sizeOfSelection } from './selections.ts'
+import { partLength, partsOf, type Selection, sizeOfSelection } from './selections.ts'
 import type { Column } from './stored-column.ts'
 import type { Ranks } from './stored-field.ts'
 
@@ -13,25 +14,6 @@ interface Grouping {
   /** The rank that all records of a group have in one of its columns. */
   rankOf(column: number, id: number): number
 }
-
-/** A value of each group. */
-export interface Result {
-  /** The value of a group as JSON. */
-  json(id: number): string
-  /** Ranks of the groups, for sorting; nulls last. */
-  ranks(ids: Uint32Array): Uint32Array
-}
-
-/** An aggregate that takes the records part by part. */
-export interface Accumulator {
-  /** @param ids the group of each record of the part */
-  take(part: Part, ids: Ranks): void
-  /** @param again takes all parts once more, with another accumulator */
-  result(again: (accumulator: Pick<Accumulator, 'take'>) => void): Result
-}
-
-/** Reads the ranks of the selected records of a part. */
-export type RanksIn = (part: Part) => Ranks
 
 /** Maximum number of combinations of ranks for which group numbers are computed, without hashing. */
 const maxCombinations = 2 ** 20

@@ -1,4 +1,5 @@
 import { sharedNumbers } from '../../lib/memory.ts'
+import type { Part } from '../../model/functions/function.ts'
 import { lastUpTo } from './edits.ts'
 
 /** A set of records: a list of their numbers, ascending, or a bit for each record. */
@@ -71,17 +72,6 @@ export function numbersIn(selection: Selection | undefined, count: number): Uint
 
 /** Number of records that are read at a time, a multiple of 32. */
 export const partLength = 65_536
-
-/** Selected records among those from number `from` to below `end`. */
-export interface Part {
-  readonly from: number
-  readonly end: number
-  /** Number of selected records, and the position of the first among all that are selected. */
-  readonly length: number
-  readonly first: number
-  /** Their numbers, counted from `from`; undefined: all. */
-  readonly places: Uint32Array | undefined
-}
 
 /** Lists the parts that have selected records. Each is valid until the next one. */
 export function* partsOf(selection: Selection | undefined, count: number): Iterable<Part> {

@@ -1,14 +1,13 @@
-import { decimalKey } from '../../lib/decimals.ts'
 import { exactText, parseExact } from '../../lib/json.ts'
+import type { Again, Part, RankedField } from '../../model/functions/function.ts'
 import { mayGoOn } from '../runtime/limits.ts'
-import { hasExactSums, scaled, scaleOf } from './amounts.ts'
-import type { Accumulator, RanksIn } from './groups.ts'
+import { ranksIn } from './groups.ts'
 import { type FieldFacts, numbersIn, required } from './leaves.ts'
 import { plainDigits } from './look-up.ts'
-import type { Part } from './selections.ts'
+import { partLength } from './selections.ts'
 import { noAmount, type Ranks } from './stored-field.ts'
 import type { Values } from './stored-values.ts'
-import { eachText, valueAt } from './values.ts'
+import { eachText, jsonAt, valueAt } from './values.ts'
 
 /** The numbers of a field as doubles, by rank from the first one. */
 interface Doubles {
@@ -38,27 +37,37 @@ function doublesOf(facts: FieldFacts, from: number, end: number): Doubles {
   return { doubles, isWhole: isJson || !isExact ? isWhole : !isNumber, isExact }
 }
 
+/** A field as aggregates read it. @param count of all records */
+export function rankedField(facts: FieldFacts, count: number): RankedField {
+  const room = new Uint32Array(Math.min(partLength, count))
+  const ranks = (part: Part) => ranksIn(facts.column, part, room)
+  return {
+    distinct: facts.column.distinct,
+    ranks,
+    counted: () => numbersIn(facts),
+    json: rank => jsonAt(required(facts), rank),
+    adding: size => adding(facts, ranks, size, count),
+    mayGoOn,
+  }
+}
+
+type Adding = ReturnType<RankedField['adding']>
+
 /**
- * Sums and averages. Integers are added exactly, whatever their size, and so are numbers with a few decimals,
+ * Adds the numbers of groups. Integers are added exactly, whatever their size, and so are numbers with a few decimals,
  * as whole numbers of their smallest part. The rounding errors of others are summed separately (Neumaier's
  * sum), so that their order hardly matters.
  */
-export function summing(
-  name: 'sum' | 'avg',
-  facts: FieldFacts,
-  ranksOf: RanksIn,
-  size: number,
-  count: number,
-): Accumulator {
+function adding(facts: FieldFacts, ranksOf: RankedField['ranks'], size: number, count: number): Adding {
   const values = required(facts)
   const { from, end } = numbersIn(facts)
   const { amounts } = facts.column
   if (amounts && hasExactSums(endsOf(values), amounts.scale, count))
-    return summingWhole(name, amounts, 10 ** amounts.scale, size)
+    return addingWhole(amounts, 10 ** amounts.scale, size)
   const { doubles, isWhole, isExact: areExact } = doublesOf(facts, from, end)
   const scale = typeof isWhole === 'boolean' ? scaleOf(doubles) : -1
   if (hasExactSums(doubles, scale, count))
-    return summingWhole(name, { table: scaled(doubles, scale), ranksOf }, 10 ** scale, size)
+    return addingWhole({ table: scaled(doubles, scale), ranksOf }, 10 ** scale, size)
   const wholeAt = (at: number) => (typeof isWhole === 'boolean' ? isWhole : isWhole[at] === 1)
   const sums: Sums = {
     sums: new Float64Array(size),
@@ -88,18 +97,15 @@ export function summing(
               ? wholeNumber(valueAt(values, rank))
               : undefined,
           )
-      const sumOf = (id: number) => {
+      const rounded = (id: number) => {
         const sum = sums.sums[id] as number
         // An overflow can't be corrected.
         return Number.isFinite(sum) ? sum + (sums.lost[id] as number) : sum
       }
-      const json = (id: number) => {
-        if (sums.counts[id] === 0) return 'null'
-        const exact = hasDecimals[id] === 1 ? undefined : large?.get(id)
-        if (name === 'sum') return exact === undefined ? JSON.stringify(sumOf(id)) : String(exact)
-        return JSON.stringify((exact === undefined ? sumOf(id) : Number(exact)) / (sums.counts[id] as number))
+      return {
+        sum: id => (hasDecimals[id] === 1 ? undefined : large?.get(id)) ?? rounded(id),
+        count: id => sums.counts[id] as number,
       }
-      return { json, ranks: of => ranksOfNumbers(of, json) }
     },
   }
 }
@@ -111,10 +117,10 @@ const endsOf = (values: Values): Float64Array =>
 /** Whole numbers to add: of each record, or of each rank. */
 type Whole =
   | { readonly read: (from: number, end: number) => Int32Array }
-  | { readonly table: Float64Array; readonly ranksOf: RanksIn }
+  | { readonly table: Float64Array; readonly ranksOf: RankedField['ranks'] }
 
 /** Adds whole numbers whose sums a double holds exactly. @param unit by which the sum is divided at the end */
-function summingWhole(name: 'sum' | 'avg', whole: Whole, unit: number, size: number): Accumulator {
+function addingWhole(whole: Whole, unit: number, size: number): Adding {
   const sums = new Float64Array(size)
   const counts = new Uint32Array(size)
   return {
@@ -123,14 +129,7 @@ function summingWhole(name: 'sum' | 'avg', whole: Whole, unit: number, size: num
       if ('read' in whole) addAmounts(sums, counts, ids, whole.read(part.from, part.end), part)
       else addByRank(sums, counts, ids, whole.ranksOf(part), part.length, whole.table)
     },
-    result: () => {
-      const json = (id: number) => {
-        if (counts[id] === 0) return 'null'
-        const sum = (sums[id] as number) / unit
-        return JSON.stringify(name === 'sum' ? sum : sum / (counts[id] as number))
-      }
-      return { json, ranks: of => ranksOfNumbers(of, json) }
-    },
+    result: () => ({ sum: id => (sums[id] as number) / unit, count: id => counts[id] as number }),
   }
 }
 
@@ -211,8 +210,8 @@ function isWholeNumber(json: string): boolean {
 
 /** Sums whole numbers by group if doubles can't hold the sums. */
 function largeSums(
-  again: Parameters<Accumulator['result']>[0],
-  ranksOf: RanksIn,
+  again: Again,
+  ranksOf: RankedField['ranks'],
   wholeAt: (rank: number) => bigint | undefined,
 ): ReadonlyMap<number, bigint> {
   const wholes = new Map<number, bigint>()
@@ -233,13 +232,48 @@ function largeSums(
   return sums
 }
 
-/** Ranks numbers that are written as JSON, nulls last. */
-export function ranksOfNumbers(ids: Uint32Array, json: (id: number) => string): Uint32Array {
-  const keys = Array.from(ids, id => {
-    const text = json(id)
-    return text === 'null' ? undefined : decimalKey(text)
-  })
-  const sorted = [...new Set(keys.filter(key => key !== undefined))].sort()
-  const places = new Map(sorted.map((key, at) => [key, at]))
-  return Uint32Array.from(keys, key => (key === undefined ? sorted.length : (places.get(key) ?? 0)))
+/** Most decimals of numbers that are added as whole numbers. */
+const maxScale = 6
+
+/**
+ * Returns the number of decimals of the one that has most, so that all times ten to its power are whole.
+ * @returns -1 if some have more than are added as whole numbers
+ */
+export function scaleOf(doubles: Float64Array): number {
+  let scale = 0
+  let power = 1
+  for (let at = 0; at < doubles.length; at++) {
+    const value = doubles[at] as number
+    while (Math.round(value * power) / power !== value) {
+      if (++scale > maxScale) return -1
+      power *= 10
+    }
+  }
+  return scale
+}
+
+/** Largest absolute value of the doubles; they are in order. */
+const largestOf = (doubles: Float64Array): number =>
+  doubles.length === 0 ? 0 : Math.max(Math.abs(doubles[0] as number), Math.abs(doubles.at(-1) as number))
+
+/** True if a double holds any sum of `count` of the numbers, times a power of ten, exactly. */
+const hasExactSums = (doubles: Float64Array, scale: number, count: number): boolean =>
+  scale >= 0 && largestOf(doubles) * 10 ** scale * count <= Number.MAX_SAFE_INTEGER
+
+/** Returns the numbers times a power of ten. */
+export const scaled = (doubles: Float64Array, scale: number): Float64Array =>
+  scale === 0 ? doubles : doubles.map(value => Math.round(value * 10 ** scale))
+
+/** True if all numbers, times a power of ten, fit into 32 bits. */
+export const fitAmounts = (doubles: Float64Array, scale: number): boolean =>
+  largestOf(doubles) * 10 ** scale <= 0x7fff_ffff
+
+/** Returns the number of each record. @param whole numbers by rank */
+export function amountsOf(ranks: Uint32Array, whole: Int32Array): Int32Array {
+  const amounts = new Int32Array(ranks.length)
+  for (let n = 0; n < ranks.length; n++) {
+    const rank = ranks[n] as number
+    amounts[n] = rank < whole.length ? (whole[rank] as number) : noAmount
+  }
+  return amounts
 }

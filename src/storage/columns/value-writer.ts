@@ -5,8 +5,8 @@ import { writeAt } from '../../lib/files-at.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
 import { textOfBinary } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { scaleOf } from './amounts.ts'
 import { headerLength } from './stored-field.ts'
+import { scaleOf } from './sums.ts'
 
 /** Bytes of values that are written at a time. */
 const bufferBytes = 1024 * 1024

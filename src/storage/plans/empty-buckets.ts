@@ -1,7 +1,7 @@
 import { decimalKey } from '../../lib/decimals.ts'
 import { TooMuch } from '../../lib/errors.ts'
 import { numberText, parseExact } from '../../lib/json.ts'
-import { computedValue } from '../../model/functions/functions.ts'
+import { aggregates, computedValue } from '../../model/functions/functions.ts'
 import type { Computed, Plan, Rows } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import type { Listing } from '../entities.ts'
@@ -111,7 +111,7 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 
 function emptyRow(bucket: string, columns: Rows['columns']): string {
   const members = columns.map(({ name, value }) => {
-    const isCount = value.kind === 'aggregate' && (value.name === 'count' || value.name === 'count_distinct')
+    const isCount = value.kind === 'aggregate' && aggregates[value.name].counts
     return `${JSON.stringify(name)}:${value.kind !== 'aggregate' ? bucket : isCount ? '0' : 'null'}`
   })
   return `{${members.join()}}`

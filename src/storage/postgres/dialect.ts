@@ -1,5 +1,6 @@
 import type { Field } from '../../model/entities.ts'
-import { computedValue } from '../../model/functions/functions.ts'
+import { aggregates, computedValue } from '../../model/functions/functions.ts'
+import { asDouble, isDouble, shortest } from '../../model/functions/sums.ts'
 import { numericBound } from '../tables/bounds.ts'
 import { type Bind, type Cell, namedKeys, quoteName } from '../tables/cells.ts'
 import type { Dialect, ReadTable, ShownColumn } from '../tables/dialect.ts'
@@ -85,12 +86,10 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
         words,
         bind,
       ),
-    ofNumbers: (name, cell) => {
-      const number = numeric(cell)
-      const sql = name === 'sum' ? sumOf(number) : name === 'avg' ? meanOf(number) : `${name}(${number})`
+    ofNumbers: (name, cell, argument) => {
+      const sql = aggregates[name].numbers?.postgres(numeric(cell), argument) ?? 'NULL'
       return { kind: 'numeric', sql, nullable: true }
     },
-    percentile: (cell, part) => ({ kind: 'numeric', sql: percentileOf(numeric(cell), part), nullable: true }),
 
     hasNul: false,
     numberBound: numericBound,
@@ -233,35 +232,6 @@ function numeric({ kind, sql }: Cell): string {
   if (kind === 'json') return numberOf(asJsonb(sql))
   return kind === 'numeric' ? sql : keyOfNumber(sql)
 }
-
-/** SQL that is true if a double can hold the number. For others, the conversion would be an error. */
-const isDouble = (number: string) =>
-  `(${number} = 0 OR abs(${number}) BETWEEN 5e-324 AND 1.7976931348623158e308)`
-const asDouble = (number: string) => `CAST(${number} AS DOUBLE PRECISION)`
-/** The shortest decimal number that is this double. */
-const shortest = (double: string) => `CAST(CAST(${double} AS TEXT) AS NUMERIC)`
-
-/** SQL of a sum: exact for whole numbers, else a double. */
-function sumOf(number: string): string {
-  const sum = `sum(${number})`
-  return `CASE WHEN NOT bool_and(${number} = trunc(${number})) AND ${isDouble(sum)} THEN ${shortest(asDouble(sum))} ELSE ${sum} END`
-}
-
-function meanOf(number: string): string {
-  const sum = `sum(${number})`
-  const exact = `${sum} / count(${number})`
-  // A quotient of doubles too small for one would be an error, too, and a sum may exceed every double.
-  return `CASE WHEN ${isDouble(sum)} AND (${sum} = 0 OR abs(${sum}) > 1e-280) THEN ${shortest(`${asDouble(sum)} / count(${number})`)}
-    WHEN ${isDouble(`(${exact})`)} THEN ${shortest(asDouble(exact))} ELSE ${exact} END`
-}
-
-/** SQL of a percentile of exact numbers, as a double. `percentile_cont` computes with doubles. */
-const percentileOf = (number: string, part: string): string =>
-  `(SELECT CASE WHEN ${isDouble('r.v')} THEN ${shortest(asDouble('r.v'))} ELSE r.v END
-    FROM (SELECT CASE WHEN q.f = 0 THEN q.a[q.k] ELSE q.a[q.k] + (q.a[q.k + 1] - q.a[q.k]) * q.f END AS v
-      FROM (SELECT p.a, CAST(trunc(p.at) AS INTEGER) + 1 AS k, p.at - trunc(p.at) AS f
-        FROM (SELECT s.a, (cardinality(s.a) - 1) * CAST('${part}' AS NUMERIC) AS at
-          FROM (SELECT array_agg(${number} ORDER BY ${number}) FILTER (WHERE ${number} IS NOT NULL) AS a) AS s OFFSET 0) AS p OFFSET 0) AS q OFFSET 0) AS r)`
 
 /** SQL of a number as JavaScript prints the equal double; with all digits if there is none. */
 function printed(number: string): string {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Client } from '../../lib/fair-queue.ts'
+import { aggregates } from '../../model/functions/functions.ts'
 import type { Rows, Scalar } from '../../model/plan.ts'
 import { type RecordFormat, separators } from '../../model/record-format.ts'
 import { columnOf, jsonOfPlan } from '../columns/columns.ts'
@@ -104,8 +105,7 @@ function taskOf({ shape, page }: GroupPlan, needs: Needs): Omit<GroupTask, 'coun
   const columns = shape.columns.map(({ name, type, value }): GroupColumn => {
     if (value.kind !== 'aggregate') return { name, type, value: groupOf(value) }
     const { field, ...aggregate } = value
-    const isCounted = value.name === 'count' || value.name === 'count_distinct'
-    const facts = field && needs.add(field, { values: !isCounted })
+    const facts = field && needs.add(field, { values: !aggregates[value.name].counts })
     return { name, type, value: { ...aggregate, facts } }
   })
   return {

@@ -82,10 +82,9 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
       const values = cells.map(({ sql, kind }) => ({ sql, isJson: kind === 'json' }))
       return `CAST(${callOf('carrel_relevance', values, words)} AS INTEGER)`
     },
-    ofNumbers: (name, { sql }) => ({ kind: 'number', sql: `carrel_${name}(${sql})`, nullable: true }),
-    percentile: ({ sql }, part) => ({
+    ofNumbers: (name, { sql }, argument) => ({
       kind: 'number',
-      sql: `carrel_percentile(${sql}, ${literal(part)})`,
+      sql: `carrel_of_numbers_${name}(${sql}, ${literal(argument)})`,
       nullable: true,
     }),
 

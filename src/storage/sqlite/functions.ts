@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import { decimalKey, printNumber } from '../../lib/decimals.ts'
+import { decimalKey } from '../../lib/decimals.ts'
 import { compileExpression } from '../../lib/expressions.ts'
 import { numberText, parseExact } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
-import { percentileOf } from '../../lib/percentiles.ts'
-import { computedValue } from '../../model/functions/functions.ts'
+import type { NumberFold } from '../../model/functions/function.ts'
+import { computedValue, functions as known } from '../../model/functions/functions.ts'
 import { canonicalJson, memberAt } from '../../model/json-values.ts'
 import { testOf } from '../../model/operators/list.ts'
 import type { Computed, FieldRef, TextQuery, ValueCondition } from '../../model/plan.ts'
@@ -153,100 +153,24 @@ const functions = {
   ...searchFunctions,
 } satisfies OpenOptions['functions']
 
-/** Adds numbers exactly, as a whole number of units of the smallest decimal place. */
-function createSum() {
-  let sum = 0n
-  let fraction = 0
-  let count = 0
-  let isWhole = true
-  return {
-    add: (value: SqlValue) => {
-      const number = numberIn(value)
-      if (number === undefined) return
-      count++
-      if (fraction === 0 && typeof value === 'bigint') {
-        sum += value
-        return
+/** Aggregates of numbers; each is given the same argument with every value. */
+const aggregates = Object.fromEntries(
+  [...known].map(([name, of]) => [
+    `carrel_of_numbers_${name}`,
+    () => {
+      let fold: NumberFold | undefined
+      return {
+        add: (value: SqlValue, argument: SqlValue) => {
+          const number = numberIn(value)
+          if (number === undefined) return
+          if (of.kind === 'aggregate') fold ??= of.numbers?.fold(String(argument))
+          fold?.add(number)
+        },
+        result: () => fold?.result() ?? null,
       }
-      const [, sign = '', whole = '', behind = '', exponent = '0'] =
-        /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
-      const power = Math.max(-maxPower, Math.min(maxPower, Number(exponent))) - behind.length
-      let units = BigInt(`${whole}${behind}`) * 10n ** BigInt(Math.max(0, power + fraction))
-      if (-power > fraction) {
-        sum *= 10n ** BigInt(-power - fraction)
-        fraction = -power
-        units = BigInt(`${whole}${behind}`)
-      }
-      if (units % 10n ** BigInt(fraction) !== 0n) isWhole = false
-      sum += sign === '' ? units : -units
     },
-    count: () => count,
-    /** The sum as JSON, exact for whole numbers and for what no double can hold; null without values. */
-    total: () => {
-      if (count === 0) return null
-      const exact = `${sum}e${-fraction}`
-      const double = Number(exact)
-      return printNumber(isWhole || !Number.isFinite(double) ? exact : String(double))
-    },
-    mean: () => {
-      if (count === 0) return null
-      const total = Number(`${sum}e${-fraction}`)
-      // A sum may be larger than every double.
-      const mean = Number.isFinite(total) ? total / count : Number(`${sum / BigInt(count)}e${-fraction}`)
-      return printNumber(String(mean))
-    },
-  }
-}
-
-/** Exponents beyond this, which only JSON can have, count as this. */
-const maxPower = 10_000
-
-function createExtreme(isBetter: (key: string, best: string) => boolean) {
-  let best: { readonly key: string; readonly number: string } | undefined
-  return {
-    add: (value: SqlValue) => {
-      const number = numberIn(value)
-      if (number === undefined) return
-      const key = decimalKey(number)
-      if (best === undefined || isBetter(key, best.key)) best = { key, number }
-    },
-    result: () => (best === undefined ? null : printNumber(best.number)),
-  }
-}
-
-/** @returns the percentile of the numbers, for a part of 1 that is given with each of them */
-function createPercentile() {
-  const numbers: { readonly key: string; readonly number: string }[] = []
-  let part = '0'
-  return {
-    add: (value: SqlValue, given: SqlValue) => {
-      const number = numberIn(value)
-      if (number === undefined) return
-      numbers.push({ key: decimalKey(number), number })
-      part = String(given)
-    },
-    result: () => {
-      numbers.sort((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)))
-      return numbers.length === 0
-        ? null
-        : percentileOf(numbers.length, part, place => (numbers[place] as { number: string }).number)
-    },
-  }
-}
-
-const aggregates = {
-  carrel_sum: () => {
-    const { add, total } = createSum()
-    return { add, result: total }
-  },
-  carrel_avg: () => {
-    const { add, mean } = createSum()
-    return { add, result: mean }
-  },
-  carrel_percentile: createPercentile,
-  carrel_min: () => createExtreme((key, best) => key < best),
-  carrel_max: () => createExtreme((key, best) => key > best),
-} satisfies OpenOptions['aggregates']
+  ]),
+) satisfies OpenOptions['aggregates']
 
 /** Functions for connections that read tables. */
 export const queryFunctions = { functions, aggregates }

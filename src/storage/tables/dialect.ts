@@ -115,9 +115,7 @@ export interface Dialect {
   /** The relevance, a whole number. */
   relevance(cells: readonly Cell[], words: TextQuery): string
   /** An aggregate of those values that are numbers. */
-  ofNumbers(name: Exclude<Aggregate['name'], 'count' | 'count_distinct' | 'percentile'>, cell: Cell): Cell
-  /** @param part of 1, in plain digits */
-  percentile(cell: Cell, part: string): Cell
+  ofNumbers(name: Aggregate['name'], cell: Cell, argument: string): Cell
 
   // Conditions
   /** False if no text of a column contains NUL. */

@@ -1,4 +1,5 @@
 import type { Entity } from '../../model/entities.ts'
+import { aggregates } from '../../model/functions/functions.ts'
 import { summaryFields } from '../../model/items.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
 import type { Cell } from './cells.ts'
@@ -77,17 +78,14 @@ export function createValueWriter({ dialect, table, field, once }: Parts) {
   }
 
   /** An aggregate over the records of a group. */
-  function aggregate({ name, field: ref, part = '0' }: Aggregate): Cell {
+  function aggregate({ name, field: ref, argument = '' }: Aggregate): Cell {
     if (ref === null) return { kind: 'integer', sql: 'count(*)', nullable: false }
     const cell = cellFor(ref)
-    if (name === 'count' || name === 'count_distinct') {
-      const counted = name === 'count' ? cell.sql : `DISTINCT ${keyOf(cell, dialect)}`
-      return { kind: 'integer', sql: `count(${counted})`, nullable: false }
-    }
-    if (name === 'percentile') return dialect.percentile(cell, part)
-    if (name === 'sum' || name === 'avg' || cell.kind === 'json' || cell.kind === 'number')
-      return dialect.ofNumbers(name, cell)
-    return { kind: cell.kind, sql: `${name}(${cell.sql})`, nullable: true }
+    const { counts, numbers, sql } = aggregates[name]
+    const isNumber = cell.kind === 'json' || cell.kind === 'number'
+    if (numbers && (!sql || isNumber)) return dialect.ofNumbers(name, cell, argument)
+    const written = sql?.(cell.sql, () => keyOf(cell, dialect)) ?? ''
+    return { kind: counts ? 'integer' : cell.kind, sql: written, nullable: !counts }
   }
 
   return {
