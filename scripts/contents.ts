@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { callsOf, functions } from '../src/model/functions/functions.ts'
 
 /** Number of headings of the second level from which a page has a list of its contents, however short it is. */
 const fromHeadings = 11
@@ -9,6 +10,9 @@ const longPage = 200
 
 const start = '<!-- Contents, by `npm run docs`. -->'
 const list = new RegExp(`${start}\\n[^\\n]*\\n\\n`)
+/** The list of functions, which their objects document. */
+const functionsStart = '<!-- Functions, by `npm run docs`. -->'
+const functionTable = new RegExp(`${functionsStart}\\n(?:\\|[^\\n]*\\n)*`)
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 
 /** The anchor that a heading has on the page, as GitHub and GitLab make it. */
@@ -29,12 +33,21 @@ const isDecision = (heading: string): boolean => /^\d{4} /.test(heading)
 
 /** Returns a page with a list of its contents before the first of its headings, if it is long, has many, or decisions. */
 export function withContents(page: string): string {
-  const plain = page.replace(list, '')
+  const plain = page.replace(list, '').replace(functionTable, () => `${functionsStart}\n${functionRows()}`)
   const headings = headingsOf(plain)
   const isLong = headings.length > 1 && plain.split('\n').length > longPage
   if (!isLong && headings.length < fromHeadings && !headings.some(isDecision)) return plain
   const links = headings.map(heading => `[${heading}](#${anchorOf(heading)})`)
   return plain.replace(/^## /m, `${start}\n${links.join(' · ')}\n\n## `)
+}
+
+/** Returns the table of functions of the query language. */
+function functionRows(): string {
+  const rows = [...functions].map(([name, of]) => {
+    const calls = callsOf(name, of).map(call => `\`${call}\``)
+    return `| ${calls.join(', ')} | ${of.documentation} |\n`
+  })
+  return `| Function | Gives |\n|---|---|\n${rows.join('')}`
 }
 
 /** Every page that may have such a list, by its path below docs/. */

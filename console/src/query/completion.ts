@@ -2,7 +2,7 @@ import { PqlScanner } from '../../../src/query/language/pql-scanner.ts'
 import { type Entity, type EntityField, withRelated } from '../entities.ts'
 import { formatNumber } from '../i18n/i18n.ts'
 import { frequentValues } from './frequent-values.ts'
-import { clauses, functions, grouping, operatorsOf, units } from './operators.ts'
+import { clauses, grouping, operatorsOf, suggested, units } from './operators.ts'
 import { entityIn, fieldOf, openIn, type Part, read, subjectOf, written } from './pql.ts'
 
 export interface Suggestion {
@@ -72,7 +72,7 @@ export function suggestAt(
   }
   if (isCondition) return offer(isEmpty ? [...named, ...words] : named)
   if (next.includes('<field>'))
-    return offer([...named, ...(isShown ? [...functions.map(text => ({ text })), ...words] : [])])
+    return offer([...named, ...(isShown ? [...suggested.map(text => ({ text })), ...words] : [])])
   return offer(next.includes('=') ? operatorsOf(field?.type).map(text => ({ text })) : words)
 }
 

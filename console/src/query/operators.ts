@@ -1,3 +1,4 @@
+import { functions } from '../../../src/model/functions/functions.ts'
 import type { EntityField } from '../entities.ts'
 
 /** The operators that the form of a filter offers. */
@@ -72,14 +73,10 @@ export const aggregates = ['count_distinct', 'sum', 'avg', 'min', 'max'] as cons
 export type Aggregate = (typeof aggregates)[number]
 export const isAggregate = (name: string): name is Aggregate => aggregates.some(one => one === name)
 
-/** The functions that are suggested among columns. */
-export const functions: readonly string[] = [
-  'count()',
-  ...aggregates.map(one => `${one}(`),
-  'to_string(',
-  'highlight(',
-  'relevance()',
-]
+/** The functions that are suggested among columns: all but buckets, which are written behind their field. */
+export const suggested: readonly string[] = [...functions].flatMap(([name, of]) =>
+  of.kind === 'computed' && of.inConditions === 'by' ? [] : of.field ? `${name}()` : `${name}(`,
+)
 
 /** Units of time with their masks for `to_string`; those without a mask are buckets. */
 export const units = {
