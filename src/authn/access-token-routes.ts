@@ -15,7 +15,7 @@ import {
   shownAccessToken,
 } from '../model/access-tokens.ts'
 import type { Authenticated } from '../model/caller.ts'
-import type { AccessTokens } from '../storage/sessions.ts'
+import type { AccessTokens } from '../storage/statements/access-tokens.ts'
 import type { Clock } from '../storage/storage.ts'
 import { readToken } from './new-access-token.ts'
 import type { SecondFactor } from './second-factor.ts'

@@ -10,7 +10,7 @@ import { Problem } from '../http/problems.ts'
 import { createSameMachine } from '../http/same-machine.ts'
 import { commandLineMethod, passwordMethod } from '../model/accounts.ts'
 import type { Credentials, People } from '../storage/people.ts'
-import type { Sessions } from '../storage/sessions.ts'
+import type { Sessions } from '../storage/statements/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import type { Proof } from './factor-proofs.ts'
 import {

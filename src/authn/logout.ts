@@ -6,7 +6,7 @@ import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import type { LoginMethod } from '../model/accounts.ts'
 import type { ProviderSession } from '../model/identities.ts'
-import type { Sessions } from '../storage/sessions.ts'
+import type { Sessions } from '../storage/statements/sessions.ts'
 import type { Trade } from './logins-under-way.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

@@ -7,7 +7,7 @@ import { readUuid } from '../lib/uuids.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type Acting, type Caller, isAdministrator } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
-import type { Sessions } from '../storage/sessions.ts'
+import type { Sessions } from '../storage/statements/sessions.ts'
 import type { Trail } from '../storage/trail.ts'
 
 /** @returns the eperson on whose behalf an administrator acts (B1–B5) @throws Problem if they may not */

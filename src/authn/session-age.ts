@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { NewSession } from '../storage/sessions.ts'
+import type { NewSession } from '../storage/statements/sessions.ts'
 import { type Clock, plausibleStep } from '../storage/storage.ts'
 import type { UnverifiedJwt } from './jwt.ts'
 

@@ -8,7 +8,7 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { Authenticated } from '../model/caller.ts'
 import { keyOfSession } from '../model/sessions.ts'
-import type { ListedSession, Sessions } from '../storage/sessions.ts'
+import type { ListedSession, Sessions } from '../storage/statements/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import { createSessionAge, type SessionLifetimes } from './session-age.ts'
 

@@ -8,7 +8,7 @@ import { Problem } from '../http/problems.ts'
 import { requireCaller } from '../http/require-caller.ts'
 import { readUuid, uuidPattern } from '../lib/uuids.ts'
 import { type Caller, isAdministrator, viewerOf, viewerOfSession } from '../model/caller.ts'
-import type { Sessions } from '../storage/sessions.ts'
+import type { Sessions } from '../storage/statements/sessions.ts'
 import {
   type Feature,
   type FeatureParts,

@@ -5,7 +5,7 @@ import { administratorGroup, type Eperson, passwordMethod } from '../model/accou
 import type { Viewer } from '../model/readers.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
-import type { Sessions } from '../storage/sessions.ts'
+import type { Sessions } from '../storage/statements/sessions.ts'
 
 /**
  * A right to an object, as DSpace's clients ask for it. The table has an entry for each feature. A client

@@ -9,7 +9,7 @@ import type { Acting, Authenticated } from '../model/caller.ts'
 import type { Bitstream } from '../model/items.ts'
 import { isAllowed } from '../model/sessions.ts'
 import type { People } from '../storage/people.ts'
-import type { Sessions } from '../storage/sessions.ts'
+import type { Sessions } from '../storage/statements/sessions.ts'
 
 const cookie = 'CARREL-LEASE'
 

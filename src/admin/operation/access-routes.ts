@@ -23,7 +23,7 @@ import { mayReadEntity, mayWriteEntity } from '../../query/readable.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'
 import type { Repository } from '../../storage/repository.ts'
-import type { Sessions } from '../../storage/sessions.ts'
+import type { Sessions } from '../../storage/statements/sessions.ts'
 import { callerWith, explainedGroups, wayOf } from './groups.ts'
 import { toOperators } from './upkeep-routes.ts'
 

@@ -6,7 +6,7 @@ import { badParameter, type Query, singleParameters } from '../../http/parameter
 import { Problem } from '../../http/problems.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import type { People } from '../../storage/people.ts'
-import type { ListedSession, Sessions } from '../../storage/sessions.ts'
+import type { ListedSession, Sessions } from '../../storage/statements/sessions.ts'
 import type { Clock } from '../../storage/storage.ts'
 import { toOperators } from './upkeep-routes.ts'
 

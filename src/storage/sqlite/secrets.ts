@@ -3,7 +3,7 @@ import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Secrets } from '../sessions.ts'
+import type { Secrets } from '../statements/sessions.ts'
 import { createSigningOrder } from '../statements/sessions.ts'
 
 /** The next rotation drops secrets that were replaced longer ago than this, in ms. */

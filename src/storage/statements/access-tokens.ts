@@ -1,27 +1,37 @@
-import { type AccessToken, maxAccessTokens, type Scope } from '../../model/access-tokens.ts'
+import {
+  type AccessToken,
+  maxAccessTokens,
+  type Scope,
+  type StoredAccessToken,
+} from '../../model/access-tokens.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import * as tables from '../schema/sessions.ts'
 import { columnsOf, type RowOf } from '../schema/table.ts'
-import { type AccessTokens, useInterval } from '../sessions.ts'
+
+import type { Part, Window } from '../window.ts'
 import { changeStamp } from './people-rows.ts'
-import type { Change, StatementsOf } from './statements.ts'
+import type { Change, Offered, Read } from './statements.ts'
 import * as db from './statements.ts'
 
 /** Access tokens of programs (docs/decisions/0040). */
 export const accessTokens = {
   reads: {
-    *find(id) {
+    /** @returns undefined if there is none, or the eperson's password was changed since it was made */
+    *find(id: string): Read<StoredAccessToken | undefined> {
       const sql = `SELECT ${columns}, hash FROM ${alive} AND id = $1`
       const found = yield* db.row<AccessTokenRow & { readonly hash: Uint8Array }>(sql, id)
       return found && { ...toAccessToken(found), hash: found.hash }
     },
-    *list(eperson) {
+    /** Lists the tokens of one eperson, or of all (null), oldest first. */
+    *list(eperson: string | null): Read<readonly AccessToken[]> {
       const found = yield* db.rows<AccessTokenRow>(
         `SELECT ${columns} FROM ${alive} AND (CAST($1 AS TEXT) IS NULL OR eperson = $1) ORDER BY created, id`,
         eperson,
       )
       return found.map(toAccessToken)
     },
-    *page({ offset, limit }) {
+    /** A page of all tokens, oldest first. */
+    *page({ offset, limit }: Window): Read<Part<AccessToken>> {
       const found = yield* db.rows<AccessTokenRow>(
         `SELECT ${columns} FROM ${alive} ORDER BY created, id LIMIT $1 OFFSET $2`,
         limit,
@@ -31,7 +41,10 @@ export const accessTokens = {
     },
   },
   changes: {
-    *add({ id, eperson, name, hash, scope, networks, created, expires }, event) {
+    *add(
+      { id, eperson, name, hash, scope, networks, created, expires }: Omit<StoredAccessToken, 'used'>,
+      event: AuditEvent,
+    ): Change<'added' | 'name-taken' | 'too-many' | 'no-eperson'> {
       yield* db.rights(event, 'own')
       // The lock makes concurrent additions see each other.
       const stamp = yield* db.value<number>(
@@ -62,7 +75,12 @@ export const accessTokens = {
       yield* db.record(event)
       return 'added'
     },
-    *revoke(id, eperson, event) {
+    /**
+     * Ends it on every node at once.
+     * @param eperson the owner that the token must have; null: any
+     * @returns false if there was no such token
+     */
+    *revoke(id: string, eperson: string | null, event: AuditEvent): Change<boolean> {
       yield* db.rights(event, 'own')
       const revoked = yield* db.value<string>(
         'DELETE FROM access_token WHERE id = $1 AND eperson = coalesce($2, eperson) RETURNING eperson',
@@ -74,7 +92,8 @@ export const accessTokens = {
       yield* db.record({ ...event, eperson: revoked })
       return true
     },
-    *revokeAll(eperson, event) {
+    /** @returns the number of removed tokens */
+    *revokeAll(eperson: string, event: AuditEvent): Change<number> {
       yield* db.rights(event, 'own')
       const revoked = yield* endAccessTokens(eperson)
       if (revoked === 0) return 0
@@ -82,7 +101,8 @@ export const accessTokens = {
       yield* db.record(event)
       return revoked
     },
-    *noteUse(id, at) {
+    /** Records a use, at most once per `useInterval`. */
+    *noteUse(id: string, at: number): Change<void> {
       yield* db.run(
         'UPDATE access_token SET used = $1 WHERE id = $2 AND (used IS NULL OR used <= $3)',
         at,
@@ -91,7 +111,12 @@ export const accessTokens = {
       )
     },
   },
-} satisfies StatementsOf<AccessTokens>
+}
+
+export type AccessTokens = Offered<typeof accessTokens>
+
+/** Precision in ms of the recorded time of last use. */
+export const useInterval = 60_000
 
 /** Removes an eperson's access tokens. The caller changes the stamp. @returns the number of removed tokens */
 export const endAccessTokens = (eperson: string): Change<number> =>

@@ -2,6 +2,7 @@ import {
   type Count,
   familiarFor,
   forgottenAt,
+  type Keys,
   type Scope,
   scopes,
   waitFor,
@@ -9,19 +10,21 @@ import {
   withFailure,
 } from '../../model/throttle.ts'
 import * as tables from '../schema/sessions.ts'
-import type { Attempt, Attempts, BegunAttempt, Counted, Standing } from '../sessions.ts'
-import type { Change, Read, StatementsOf } from './statements.ts'
+
+import type { Change, Offered, Read } from './statements.ts'
 import * as db from './statements.ts'
 
 /** Counts of attempts to guess a password (docs/decisions/0023). */
 export const attempts = {
   reads: {
-    *look(attempt) {
+    /** Reads the standing of an attempt without counting it. */
+    *look(attempt: Attempt): Read<Standing> {
       return standingIn(yield* stateOf(attempt))
     },
   },
   changes: {
-    *begin(attempt) {
+    /** Counts the attempt as a failure, unless it has to wait. Concurrent attempts see each other. */
+    *begin(attempt: Attempt): Change<BegunAttempt> {
       yield* lockCounts(attempt)
       const state = yield* stateOf(attempt)
       const begun = begunIn(state)
@@ -34,13 +37,44 @@ export const attempts = {
       )
       return begun
     },
-    *takeBack(attempt, { counted }) {
+    /** Removes what `begin` counted, because the password was right. */
+    *takeBack(attempt: Attempt, { counted }: BegunAttempt): Change<void> {
       yield* lockCounts(attempt)
       const { counts } = yield* stateOf(attempt)
       yield* put(attempt, new Map(counted.map(one => [one.scope, leftOf(one, counts)])))
     },
   },
-} satisfies StatementsOf<Attempts>
+}
+
+export type Attempts = Offered<typeof attempts>
+
+export interface Attempt {
+  readonly keys: Keys
+  /** null: there is no such account. */
+  readonly eperson: string | null
+  /** The network of the client, as `networkPrefix` writes it. */
+  readonly network: string
+}
+
+interface Standing {
+  /** Time in ms that the attempt has to wait; 0: none. */
+  readonly wait: number
+  /** True if the account has logged in from this network within 90 days. */
+  readonly isFamiliar: boolean
+}
+
+export interface BegunAttempt extends Standing {
+  /** Time in ms that the next attempt has to wait if this one fails. */
+  readonly pause: number
+  /** The counts that it changed, with their values before and after. Empty if it has to wait. */
+  readonly counted: readonly Counted[]
+}
+
+interface Counted {
+  readonly scope: Scope
+  readonly before: Count | undefined
+  readonly after: Count
+}
 
 interface State {
   /** The store's time in ms since 1970: the clocks of nodes may differ. */

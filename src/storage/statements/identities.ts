@@ -13,7 +13,6 @@ import {
 import type { Begun } from '../../model/sessions.ts'
 import type { Changed } from '../people.ts'
 import * as tables from '../schema/sessions.ts'
-import type { NewSession } from '../sessions.ts'
 import type { Part, Window } from '../window.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import {
@@ -24,6 +23,7 @@ import {
   lockEpersonAt,
   toEperson,
 } from './people-rows.ts'
+import type { NewSession } from './sessions.ts'
 import type { Change, Offered, Read } from './statements.ts'
 import * as db from './statements.ts'
 

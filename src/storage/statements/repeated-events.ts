@@ -1,9 +1,9 @@
 import { networkPrefix } from '../../lib/addresses.ts'
 import { msNow } from '../../lib/ms-now.ts'
 import { type AuditEvent, detached, isCounted } from '../../model/audit-events.ts'
-import type { Refreshed } from '../sessions.ts'
 import { type CountedObject, eventOfCounts } from './counted-objects.ts'
 import { countFailures } from './keep-trail.ts'
+import type { Refreshed } from './sessions.ts'
 
 /** Time in ms for which repetitions of an event are counted before their number is written. */
 const countFor = 60_000

@@ -1,16 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import type { KeptSession } from '../../model/accounts.ts'
-import { isAlive, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
+import type { Awaitable } from '../../lib/awaitable.ts'
+import type { KeptSession, Session } from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { ProviderSession } from '../../model/identities.ts'
+import {
+  type AllowedSessions,
+  type Begun,
+  isAlive,
+  readState,
+  stateWithOnly,
+  stateWithout,
+} from '../../model/sessions.ts'
+import type { VerifiedPassword } from '../people.ts'
 import { session } from '../schema/sessions.ts'
-import { columnsOf } from '../schema/table.ts'
-import type { HotSessions, ListedSession, Sessions } from '../sessions.ts'
-import type { Change, StatementsOf } from './statements.ts'
+import { columnsOf, type NewRow, type RowOf } from '../schema/table.ts'
+import type { Change, Offered, Read } from './statements.ts'
 import * as db from './statements.ts'
 
 /** Sessions (docs/decisions/0040). Logins, refreshes and logouts are in `hot.ts` of each engine. */
 export const sessions = {
   reads: {
-    *list({ eperson, sessionKey, ended }) {
+    /** The eperson's sessions that may be alive, newest first. */
+    *list({ eperson, sessionKey, ended }: Session): Read<readonly ListedSession[]> {
       const found = yield* db.rows<ListedSession>(
         `SELECT ${listed} FROM session WHERE eperson = $1 AND session_key = $2 ORDER BY begun DESC`,
         eperson.uuid,
@@ -20,7 +31,14 @@ export const sessions = {
     },
   },
   changes: {
-    *end(uuid, begun, own, certain, event) {
+    /**
+     * Ends one session of the eperson: no token of it is accepted any more on any node.
+     * @param begun the time when the session began
+     * @param own the session that makes the request
+     * @param certain a time that has certainly passed
+     * @returns false if there was no such session
+     */
+    *end(uuid: string, begun: number, own: KeptSession, certain: number, event: AuditEvent): Change<boolean> {
       yield* db.rights(event, 'own')
       const known = yield* lockState(uuid)
       if (!known || readState(known.text, known.sessionKey).ended.has(begun)) return false
@@ -41,12 +59,18 @@ export const sessions = {
       yield* db.record(event)
       return true
     },
-    *endOthers(uuid, own, event) {
+    /** Ends all sessions of the eperson but one, if that one is still alive. */
+    *endOthers(uuid: string, own: KeptSession, event: AuditEvent): Change<void> {
       yield* db.rights(event, 'own')
       yield* keepOnly(uuid, own)
       yield* db.record(event)
     },
-    *endAll(event) {
+    /**
+     * Ends every session and every other token of all epersons, in one step. Nothing is left that a wrong clock
+     * could revive, so the mark is set to what the store's clock says (docs/decisions/0024).
+     * @returns the number of epersons
+     */
+    *endAll(event: AuditEvent): Change<number> {
       yield* db.rights(event, 'own')
       const stamp = yield* db.nextStamp()
       const ended = yield* db.run(
@@ -63,7 +87,12 @@ export const sessions = {
       yield* db.record(event)
       return ended
     },
-    *forget(certain, after) {
+    /**
+     * Removes sessions that can't be alive any more, for some epersons at a time.
+     * @param after the last eperson that was looked at; '' to begin
+     * @returns the last eperson that was looked at; undefined at the end
+     */
+    *forget(certain: number, after: string): Change<string | undefined> {
       const sql = 'SELECT eperson FROM session WHERE eperson > $1 ORDER BY eperson LIMIT 1 OFFSET $2'
       const last = yield* db.value<string>(sql, after, step)
       yield* db.run(
@@ -76,7 +105,65 @@ export const sessions = {
       return last
     },
   },
-} satisfies StatementsOf<Omit<Sessions, keyof HotSessions>>
+}
+
+export type Sessions = Offered<typeof sessions> & HotSessions
+
+/** The methods on the path of requests, which each engine implements in its own way. */
+export interface HotSessions {
+  /** The stamp of an enabled eperson; undefined if there is none. Looked up on every authenticated request. */
+  stampOf(uuid: string): Awaitable<number | undefined>
+  /** An enabled eperson with their groups and the key of their sessions; undefined if there is none. */
+  of(uuid: string): Awaitable<Session | undefined>
+  /** The sessions that the system-wide alert allows, as the last answer of `stampOf` or `of` has read it. */
+  allowed(): AllowedSessions
+  /**
+   * Records a login with a correct password, begins a session, and stores the renewed hash if there is one.
+   * @returns the session to issue the token for; undefined if the eperson was disabled or deleted, or their
+   * password was changed, since `credentials` was read
+   */
+  begin(login: Login, event: AuditEvent): Promise<Begun | undefined>
+  /** Replaces the session key, which ends every token of the eperson (T4). @returns their latest provider session */
+  logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
+  /** Records a refresh, with its time and network: at once, or within a minute if it repeats (D9). */
+  refresh(refreshed: Refreshed, event: AuditEvent): Promise<void>
+}
+
+/** A session as its eperson sees it. */
+export type ListedSession = Omit<RowOf<typeof session>, 'eperson' | 'session_key'>
+
+/**
+ * The columns that a login gives. The store may move the beginning by some milliseconds, so that no two sessions of an eperson
+ * begin at the same time.
+ */
+export type NewSession = Omit<
+  NewRow<typeof session>,
+  'eperson' | 'method' | 'network' | 'session_key' | 'used' | 'used_network'
+>
+
+export interface Login extends VerifiedPassword {
+  readonly begins: NewSession
+  /** A hash with the current parameters, if the stored one has weaker ones. */
+  readonly renewedHash: string | null
+  /** The session key when the login began, if a ticket stands for it: an ending since then has replaced it. */
+  readonly sessionKey?: Uint8Array
+}
+
+/** A refresh. The eperson and the method of the login are in its event. */
+export interface Refreshed extends NewSession {
+  /** Time of the refresh, in ms since 1970. */
+  readonly used: number
+  /** The stamp of the eperson when the token was verified. */
+  readonly stamp: number
+}
+
+/** The secrets that sign tokens (T7). */
+export interface Secrets {
+  /** The signing secret first. New tokens are signed with it; tokens signed with any are accepted (T7). */
+  current(): readonly Uint8Array[]
+  /** Adds a new secret to sign with. @returns the number of accepted secrets */
+  rotate(event: AuditEvent): Promise<number>
+}
 
 const listed = columnsOf(session, 'eperson', 'session_key')
 

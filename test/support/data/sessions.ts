@@ -3,7 +3,7 @@ import { createTickets } from '../../../src/authn/tickets.ts'
 import { createTokens, type Tokens } from '../../../src/authn/tokens.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { factorMethods } from '../../../src/model/factors.ts'
-import type { NewSession } from '../../../src/storage/sessions.ts'
+import type { NewSession } from '../../../src/storage/statements/sessions.ts'
 import type { Service } from '../service/service.ts'
 
 /** Returns a session that begins now, for logins that tests record directly in the store. */
