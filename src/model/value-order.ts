@@ -9,10 +9,8 @@ export interface ValueOrder {
   compare(one: string, other: string): number
 }
 
-export interface Ordered {
-  readonly type: Field['type']
-  readonly collation?: string | undefined
-}
+/** A field with an order, in which `collation` may be undefined. */
+export type Ordered = Pick<Field, 'type'> & { readonly collation?: string | undefined }
 
 const byCharacter = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
 

@@ -16,7 +16,7 @@ export const comparisons = {
 export const compare: ValueOperator<Leaf<'compare'>> = {
   find: ({ operator, value }, values) =>
     operator === '=' ? values.equal([value]) : values.ordered(operator, value),
-  test({ field, operator, value: constant }, { isJson, order }) {
+  test({ field, operator, value: constant }, isJson, order) {
     if (operator === '=') return equalTest(field, [constant], order)
     const key = order.key(constantValue(constant))
     const holds = comparisons[operator]
@@ -30,5 +30,5 @@ export const compare: ValueOperator<Leaf<'compare'>> = {
 /** The value equals one of several constants. */
 export const isIn: ValueOperator<Leaf<'in'>> = {
   find: ({ values }, searched) => searched.equal(values),
-  test: ({ field, values }, { order }) => equalTest(field, values, order),
+  test: ({ field, values }, _, order) => equalTest(field, values, order),
 }

@@ -53,9 +53,5 @@ export const holdsIfMissing = (condition: ValueCondition): boolean =>
  * Returns the condition as a test of a value that is not null, with `negated` left out.
  * @param collation of the field that the value comes from
  */
-export function testOf(condition: ValueCondition, type: FieldType, collation?: string): Test {
-  return operatorOf(condition).test(condition, {
-    isJson: type === 'json',
-    order: orderOf({ type, collation }),
-  })
-}
+export const testOf = (condition: ValueCondition, type: FieldType, collation?: string): Test =>
+  operatorOf(condition).test(condition, type === 'json', orderOf({ type, collation }))

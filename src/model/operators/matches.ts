@@ -9,7 +9,7 @@ import type { Sql, Test, ValueOperator } from './operator.ts'
 /** The text of the value matches an expression (docs/decisions/0036). */
 export const matches: ValueOperator<Leaf<'matches'>> = {
   find: ({ expression }, values) => values.matching(expression),
-  test({ field, expression }, { isJson }) {
+  test({ field, expression }, isJson) {
     const matcher = compileExpression(expression)
     return isJson
       ? elementTest(field, value => matcher.test(matchedText(value)))

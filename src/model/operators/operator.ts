@@ -6,16 +6,10 @@ import type { ValueOrder } from '../value-order.ts'
  * `negated`, which means the same for every condition.
  */
 export interface ValueOperator<C extends ValueCondition> {
-  /** Tests single values, which are not null. */
-  test(condition: C, values: Values): Test
+  /** Tests single values, which are not null. @param order of them */
+  test(condition: C, isJson: boolean, order: ValueOrder): Test
   /** Finds the values for which the condition is true. */
   find<Found>(condition: C, values: Searched<Found>): Found
-}
-
-/** The values that a condition tests. */
-interface Values {
-  readonly isJson: boolean
-  readonly order: ValueOrder
 }
 
 /**

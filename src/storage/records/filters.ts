@@ -4,7 +4,7 @@ import { memo } from '../../lib/memo.ts'
 import { constantValue } from '../../model/json-values.ts'
 import { madeBy, soughtIn } from '../../model/operators/list.ts'
 import type { Engine } from '../../model/operators/operator.ts'
-import type { Condition } from '../../model/plan.ts'
+import type { Condition, FieldRef, Leaf } from '../../model/plan.ts'
 import { listedField } from '../../model/plan-fields.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { indexOf, isPacked, jsonOfPlan, typeOf } from '../columns/columns.ts'
@@ -39,20 +39,13 @@ interface Quick {
   readonly numbers: Uint32Array
 }
 
-/** Names by condition: many requests share one object, whose JSON may be long. */
-const names = new WeakMap<Condition, string>()
-
 const maxName = 256
 
-/** Names a condition in the cache: by its JSON, or by a hash of it if that is long. */
-export function nameOfCondition(where: Condition): string {
-  const known = names.get(where)
-  if (known !== undefined) return known
+/** Names a condition in the cache: by its JSON, or by a hash of it if that is long. Many requests share one object. */
+export const nameOfCondition: (where: Condition) => string = memo(where => {
   const json = jsonOfPlan(where)
-  const name = json.length <= maxName ? json : hash('sha256', json, 'base64')
-  names.set(where, name)
-  return name
-}
+  return json.length <= maxName ? json : hash('sha256', json, 'base64')
+})
 
 /** Names the records that match a condition in the cache. */
 export const filterName: (where: Condition) => string = memo(where => `filter ${nameOfCondition(where)}`)
@@ -100,47 +93,51 @@ interface Parts {
 }
 
 /** Opens conditions as nodes of a task, and adds what they need to know of fields. */
-const tasks = (entity: RecordEntity, needs: Needs, { facts, inPlan, find }: Parts): Engine<Open> => ({
-  and: ({ of }, open) => joined('and', of.map(open)),
-  or: ({ of }, open) => joined('or', of.map(open)),
-  none: () => atOnce({ kind: 'none' }),
-  null: ({ field, negated }) =>
-    atOnce({ kind: 'null', facts: needs.add(field, { postings: true }), negated }),
-  value: condition => {
-    const sought = soughtIn(condition)
-    const values = sought === undefined || typeOf(entity, condition.field).type === 'json'
-    const need = { values, lookups: sought?.length ?? 0, postings: true }
-    const node = { kind: 'value', facts: needs.add(condition.field, need), condition } as const
-    return { quick: sought ? node : null, make: task => placed(facts, entity, node, task) }
-  },
-  fields: ({ field, operator, other, negated }) => {
-    const both = [needs.add(field, { values: true }), needs.add(other, { values: true })] as const
-    return later(() => ({ kind: 'fields', operator, negated, facts: both }))
-  },
-  'in plan': condition => {
-    const { fields, plan } = condition
-    const places = fields.map((field, at) => {
-      const isSame = isSameColumn(entity, field, plan.entity, listedField(plan, at))
-      return needs.add(field, { values: !isSame, postings: true })
-    })
+function tasks(entity: RecordEntity, needs: Needs, { facts, inPlan, find }: Parts): Engine<Open> {
+  const among = (
+    condition: Leaf<'in plan' | 'in rows'>,
+    isSame: (field: FieldRef, at: number) => boolean,
+  ): Open => {
+    const places = condition.fields.map((field, at) =>
+      needs.add(field, { values: !isSame(field, at), postings: true }),
+    )
     return later(task => inPlan(task.turn, entity, condition, places, task.facts))
-  },
-  'in rows': condition => {
-    const places = condition.fields.map(field => needs.add(field, { values: true, postings: true }))
-    return later(task => inPlan(task.turn, entity, condition, places, task.facts))
-  },
-  text: condition =>
-    later(async ({ turn }) => ({
-      kind: 'records',
-      selection: await textMatches(turn, entity, condition, facts),
-    })),
-  sample: ({ plan, size, seed }) =>
-    later(async ({ turn }) => {
-      const matching = plan.where && (await find(turn, entity, plan.where))
-      const selection = await turn.work.call('sample', matching, entity.source.count, size, seed)
-      return { kind: 'records', selection }
-    }),
-})
+  }
+  return {
+    and: ({ of }, open) => joined('and', of.map(open)),
+    or: ({ of }, open) => joined('or', of.map(open)),
+    none: () => atOnce({ kind: 'none' }),
+    null: ({ field, negated }) =>
+      atOnce({ kind: 'null', facts: needs.add(field, { postings: true }), negated }),
+    value: condition => {
+      const sought = soughtIn(condition)
+      const values = sought === undefined || typeOf(entity, condition.field).type === 'json'
+      const need = { values, lookups: sought?.length ?? 0, postings: true }
+      const node = { kind: 'value', facts: needs.add(condition.field, need), condition } as const
+      return { quick: sought ? node : null, make: task => placed(facts, entity, node, task) }
+    },
+    fields: ({ field, operator, other, negated }) => {
+      const both = [needs.add(field, { values: true }), needs.add(other, { values: true })] as const
+      return later(() => ({ kind: 'fields', operator, negated, facts: both }))
+    },
+    'in plan': condition =>
+      among(condition, (field, at) =>
+        isSameColumn(entity, field, condition.plan.entity, listedField(condition.plan, at)),
+      ),
+    'in rows': condition => among(condition, () => false),
+    text: condition =>
+      later(async ({ turn }) => ({
+        kind: 'records',
+        selection: await textMatches(turn, entity, condition, facts),
+      })),
+    sample: ({ plan, size, seed }) =>
+      later(async ({ turn }) => {
+        const matching = plan.where && (await find(turn, entity, plan.where))
+        const selection = await turn.work.call('sample', matching, entity.source.count, size, seed)
+        return { kind: 'records', selection }
+      }),
+  }
+}
 
 export function createFilters(facts: Facts): Filters {
   const open = (entity: RecordEntity, needs: Needs, where: Condition) =>
