@@ -1,22 +1,21 @@
 import type { FieldType } from '../entities.ts'
 import { type Condition, type Constant, differsIfMissing, type Leaf, type ValueCondition } from '../plan.ts'
-import { orderOf } from '../value-order.ts'
-import { compare, isIn } from './compare.ts'
-import { matches, pathMatches } from './matches.ts'
 import type { Engine, Searched, Test, ValueOperator } from './operator.ts'
+import { pathMatches } from './path-matches.ts'
+import { testsOf } from './tests.ts'
 
 /** The operators of conditions on values, by the kinds of their conditions. */
 const operators: { readonly [K in ValueCondition['kind']]: ValueOperator<Leaf<K>> } = {
-  compare,
-  in: isIn,
-  matches,
+  compare: ({ operator, value }, values) =>
+    operator === '=' ? values.equal([value]) : values.ordered(operator, value),
+  in: ({ values }, searched) => searched.equal(values),
+  matches: ({ expression }, values) => values.matching(expression),
   'path matches': pathMatches,
 }
 
 const isOnValue = (condition: Condition): condition is ValueCondition => condition.kind in operators
 
-const operatorOf = ({ kind }: ValueCondition) => operators[kind] as ValueOperator<ValueCondition>
-
+/** Lets an engine make something of a condition, and of those inside it. */
 export function madeBy<Made>(engine: Engine<Made>, condition: Condition): Made {
   if (isOnValue(condition)) return engine.value(condition)
   const make = engine[condition.kind] as (one: Condition, made: (inside: Condition) => Made) => Made
@@ -25,7 +24,7 @@ export function madeBy<Made>(engine: Engine<Made>, condition: Condition): Made {
 
 /** Finds the values for which a condition is true, with `negated` left out. */
 export const foundIn = <Found>(values: Searched<Found>, condition: ValueCondition): Found =>
-  operatorOf(condition).find(condition, values)
+  (operators[condition.kind] as ValueOperator<ValueCondition>)(condition, values)
 
 const unknown = () => undefined
 const equal: Searched<readonly Constant[] | undefined> = {
@@ -54,4 +53,4 @@ export const holdsIfMissing = (condition: ValueCondition): boolean =>
  * @param collation of the field that the value comes from
  */
 export const testOf = (condition: ValueCondition, type: FieldType, collation?: string): Test =>
-  operatorOf(condition).test(condition, type === 'json', orderOf({ type, collation }))
+  foundIn(testsOf(condition.field, type, collation), condition)

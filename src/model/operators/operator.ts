@@ -1,20 +1,14 @@
 import type { Condition, Constant, Leaf, ValueCondition } from '../plan.ts'
-import type { ValueOrder } from '../value-order.ts'
 
 /**
- * All there is to know about a condition on the value of one field (docs/decisions/0088). Nothing here looks at
- * `negated`, which means the same for every condition.
+ * An operator of conditions on the value of one field (docs/decisions/0088): says how its values are found, whatever engine
+ * finds them. It doesn't look at `negated`, which means the same for every condition.
  */
-export interface ValueOperator<C extends ValueCondition> {
-  /** Tests single values, which are not null. @param order of them */
-  test(condition: C, isJson: boolean, order: ValueOrder): Test
-  /** Finds the values for which the condition is true. */
-  find<Found>(condition: C, values: Searched<Found>): Found
-}
+export type ValueOperator<C extends ValueCondition> = <Found>(condition: C, values: Searched<Found>) => Found
 
 /**
- * The ways in which an engine finds values: the ranks of a column, or SQL that is true of them. Of lists, all but
- * `tested` find those with such an element.
+ * The ways in which values are found: as ranks of a column, as SQL that is true of them, or as a test of single ones. None
+ * of them is null. A list is found by its elements.
  */
 export interface Searched<Found> {
   /** The values that equal one of these, which for a list may be the whole value. */
@@ -22,12 +16,14 @@ export interface Searched<Found> {
   ordered(operator: Exclude<Leaf<'compare'>['operator'], '='>, constant: Constant): Found
   /** The values whose text matches an expression. */
   matching(expression: string): Found
-  /**
-   * The values that pass the test of the operator.
-   * @param sql writes that test in SQL, where SQL isn't given the test itself
-   * @param isOfArrays true if only arrays pass; otherwise it is an element of a list that has to
-   */
-  tested(sql: (value: Sql) => string, isOfArrays?: boolean): Found
+  /** The values that pass a test. @param isOfArrays true if only whole arrays can pass it */
+  tested(by: Tested, isOfArrays?: boolean): Found
+}
+
+/** A test, and the same in SQL. */
+interface Tested {
+  readonly test: () => Test
+  readonly sql: (value: Sql) => string
 }
 
 /** A value in a statement, which is not null. JSON is PostgreSQL's `jsonb`. */

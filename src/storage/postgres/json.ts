@@ -254,7 +254,7 @@ function searched({ field }: ValueCondition, bind: Bind<Value>): Searched<string
       const pattern = patternOf(expression, bind)
       return ofElements(one => matchesText(one, pattern))
     },
-    tested: (sql, isOfArrays) => {
+    tested: ({ sql }, isOfArrays) => {
       const matches = (value: string, expression: string) => matchesText(value, patternOf(expression, bind))
       const test = (value: string) => sql({ value, isJson: true, bind, matches })
       return isOfArrays ? test(it) : ofElements(test)

@@ -110,7 +110,7 @@ function plainValue({ field, negated }: ValueCondition, { dialect, cell: find }:
     },
     ordered: compare,
     matching: expression => dialect.matches(cell.sql, expression, negated),
-    tested: sql => {
+    tested: ({ sql }) => {
       const { bindText: bind } = dialect
       const matches = (value: string, expression: string) => dialect.matches(value, expression, false)
       return `${negated ? 'NOT ' : ''}(${sql({ value: cell.sql, isJson: false, bind, matches })})`

@@ -1,33 +1,20 @@
 import { decimalKey } from '../../lib/decimals.ts'
 import { compileExpression, matchedText } from '../../lib/expressions.ts'
 import { numberText } from '../../lib/json.ts'
-import { textForm } from '../../lib/sort-keys.ts'
-import { elementTest } from '../json-values.ts'
 import type { Leaf, PathElement } from '../plan.ts'
 import type { Sql, Test, ValueOperator } from './operator.ts'
 
-/** The text of the value matches an expression (docs/decisions/0036). */
-export const matches: ValueOperator<Leaf<'matches'>> = {
-  find: ({ expression }, values) => values.matching(expression),
-  test({ field, expression }, isJson) {
-    const matcher = compileExpression(expression)
-    return isJson
-      ? elementTest(field, value => matcher.test(matchedText(value)))
-      : value => matcher.test(textForm(value))
-  },
-}
-
 /** The elements of an array match patterns, one by one. */
-export const pathMatches: ValueOperator<Leaf<'path matches'>> = {
-  find: ({ elements }, values) => values.tested(value => sqlOf(elements, value), true),
-  test({ elements }) {
-    const tests = elements.map(testOf)
-    return value =>
-      Array.isArray(value) && value.length === tests.length && tests.every((test, at) => test(value[at]))
-  },
+export const pathMatches: ValueOperator<Leaf<'path matches'>> = ({ elements }, values) =>
+  values.tested({ test: () => testOf(elements), sql: value => sqlOf(elements, value) }, true)
+
+function testOf(elements: readonly PathElement[]): Test {
+  const tests = elements.map(elementTest)
+  return value =>
+    Array.isArray(value) && value.length === tests.length && tests.every((test, at) => test(value[at]))
 }
 
-function testOf(element: PathElement): Test {
+function elementTest(element: PathElement): Test {
   if (typeof element === 'number') {
     const wanted = decimalKey(String(element))
     return value => {
