@@ -186,19 +186,10 @@ function asRows(condition: Condition): Condition {
   return { kind: 'in rows', fields: [field], rows: `[${values.map(rowOf).join()}]`, negated }
 }
 
-const rowOf = (constant: Constant): string => `[${jsonOf(constant)}]`
-
-function jsonOf(constant: Constant): string {
-  switch (constant.kind) {
-    case 'number':
-      return constant.text
-    case 'json':
-      return constant.json
-    case 'boolean':
-      return String(constant.value)
-    default:
-      return JSON.stringify(constant.text)
-  }
+function rowOf(constant: Constant): string {
+  if (constant.kind === 'json') return `[${constant.json}]`
+  if (constant.kind === 'boolean') return `[${constant.value}]`
+  return `[${constant.kind === 'number' ? constant.text : JSON.stringify(constant.text)}]`
 }
 
 const constantsIn = ({ where }: Plan): number =>
