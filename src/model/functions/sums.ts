@@ -9,7 +9,7 @@ export const sum: AggregateFunction = {
   fold: summing(sum => (typeof sum === 'bigint' ? String(sum) : JSON.stringify(sum))),
   numbers: {
     fold: () =>
-      adding(({ units, fraction, isWhole }) => {
+      adding((units, fraction, _, isWhole) => {
         const exact = `${units}e${-fraction}`
         const double = Number(exact)
         return isWhole || !Number.isFinite(double) ? exact : String(double)
@@ -29,7 +29,7 @@ export const avg: AggregateFunction = {
   fold: summing((sum, count) => JSON.stringify(Number(sum) / count)),
   numbers: {
     fold: () =>
-      adding(({ units, fraction, count }) => {
+      adding((units, fraction, count) => {
         const total = Number(`${units}e${-fraction}`)
         // A sum may be larger than every double.
         const mean = Number.isFinite(total) ? total / count : Number(`${units / BigInt(count)}e${-fraction}`)
@@ -58,19 +58,13 @@ function summing(print: (sum: number | bigint, count: number) => string): Aggreg
   }
 }
 
-/** A sum as a whole number of units of the smallest decimal place. */
-interface Added {
-  readonly units: bigint
-  readonly fraction: number
-  readonly count: number
-  readonly isWhole: boolean
-}
-
 /** Exponents beyond this, which only JSON can have, count as this. */
 const maxPower = 10_000
 
-/** Adds numbers exactly. */
-function adding(print: (added: Added) => string): NumberFold {
+/** Adds numbers exactly, as a whole number of units of the smallest decimal place. */
+function adding(
+  print: (units: bigint, fraction: number, count: number, isWhole: boolean) => string,
+): NumberFold {
   let sum = 0n
   let fraction = 0
   let count = 0
@@ -94,7 +88,7 @@ function adding(print: (added: Added) => string): NumberFold {
       if (units % 10n ** BigInt(fraction) !== 0n) isWhole = false
       sum += sign === '' ? units : -units
     },
-    result: () => (count === 0 ? null : printNumber(print({ units: sum, fraction, count, isWhole }))),
+    result: () => (count === 0 ? null : printNumber(print(sum, fraction, count, isWhole))),
   }
 }
 

@@ -20,9 +20,9 @@ export const toText: FieldFunction & ComputedValue<'to_string'> = {
   },
   gives: 'text',
   of: ({ mask }, value) => {
-    if (typeof value === 'string') return toChar({ instant: inUtc(value) }, mask)
+    if (typeof value === 'string') return toChar('instant', inUtc(value), mask)
     const number = numberText(value)
-    return number === undefined ? undefined : toChar({ number }, mask)
+    return number === undefined ? undefined : toChar('number', number, mask)
   },
   // Masks show instants before the year 1 as they show the year 0.
   isGradual: ({ mask }, first) => typeof first === 'string' && isGradual(mask) && inUtc(first) >= '0001',
@@ -30,24 +30,18 @@ export const toText: FieldFunction & ComputedValue<'to_string'> = {
     `to_char(${isTime ? time() : number()}, ${bindText(plainMask(mask, isTime ? 'instant' : 'number'))})`,
 }
 
-/**
- * A value for PostgreSQL's `to_char` (https://www.postgresql.org/docs/18/functions-formatting.html): an
- * instant in UTC or a `numeric`. The result is that of a server with the locale C.
- */
-type Formatted = { readonly instant: string } | { readonly number: string }
-
 /** Maximum length in UTF-16 units. */
 const maxLength = 200
 
 const kept = new RecentlyUsed<string, (text: string) => string>(100)
 
-/** Returns a value written with a mask. @param mask a mask that was checked */
-function toChar(value: Formatted, mask: string): string {
-  const [key, text, make] =
-    'instant' in value
-      ? ([`i${mask}`, value.instant, instantFormat] as const)
-      : ([`n${mask}`, value.number, numberFormat] as const)
-  const format = kept.get(key) ?? make(mask)
+/**
+ * Writes an instant in UTC or a number with a mask, as PostgreSQL's `to_char` does on a server with the locale C
+ * (https://www.postgresql.org/docs/18/functions-formatting.html).
+ */
+function toChar(kind: 'instant' | 'number', text: string, mask: string): string {
+  const key = `${kind} ${mask}`
+  const format = kept.get(key) ?? (kind === 'instant' ? instantFormat : numberFormat)(mask)
   if (kept.get(key) === undefined) kept.add(key, format)
   return format(text)
 }

@@ -9,7 +9,7 @@ import type { Match, Scope } from './scope.ts'
 import { type ArrayNode, argumentsOf, described, inLanguage, operatorOf, wrong } from './wrong.ts'
 
 /** The result of a function. Its name becomes the name of the column. */
-interface Called {
+export interface Called {
   readonly name: string
   readonly value: Scalar | Aggregate
   readonly type: FieldType

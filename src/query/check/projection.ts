@@ -1,11 +1,11 @@
 import { quote } from '../../http/parameters.ts'
-import type { Field, FieldType } from '../../model/entities.ts'
+import type { Field } from '../../model/entities.ts'
 import { computedValue } from '../../model/functions/functions.ts'
-import type { Aggregate, Column, Condition, Scalar } from '../../model/plan.ts'
+import type { Column, Condition, Scalar } from '../../model/plan.ts'
 import { type Node, uniqueNames } from '../language/node.ts'
 import { type Extract, onlyArgument } from './clauses.ts'
 import { type Found, fieldNamed, findField, whole } from './fields.ts'
-import { readFunction } from './functions.ts'
+import { type Called, readFunction } from './functions.ts'
 import { most, type Scope } from './scope.ts'
 import { type ArrayNode, argumentsOf, described, operatorOf, wrong } from './wrong.ts'
 
@@ -161,14 +161,7 @@ function readHaving(clause: ArrayNode, columns: readonly Shown[], { shared }: Sc
 }
 
 /** A column before it has its final name. */
-interface Chosen {
-  readonly name: string
-  readonly value: Scalar | Aggregate
-  readonly type: FieldType
-  /** True if its values have an order. */
-  readonly isSortable: boolean
-  readonly node: Node
-}
+type Chosen = Called & { readonly node: Node }
 
 /** A column of the result. */
 type Shown = Column & Pick<Chosen, 'isSortable' | 'node'>
