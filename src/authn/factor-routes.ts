@@ -179,7 +179,11 @@ function addRoute(app: FastifyInstance, parts: FactorParts): void {
     }
     const event = by
       ? eventOf(by, request, { event: 'factor.add', outcome: 'success', object: id })
-      : ({ ...loginEvent(request, eperson, passwordMethod), event: 'factor.add', object: id } as const)
+      : {
+          ...loginEvent(request, eperson, login && 'session' in login ? login.method : passwordMethod),
+          event: 'factor.add' as const,
+          object: id,
+        }
     const outcome = await factors.add(
       added,
       codes?.hashes ?? null,

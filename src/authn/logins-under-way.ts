@@ -3,7 +3,7 @@ import { Problem } from '../http/problems.ts'
 import type { KeptSession, LoginMethod } from '../model/accounts.ts'
 import type { ProviderSession } from '../model/identities.ts'
 import { isAlive } from '../model/sessions.ts'
-import type { ProviderLogin } from '../storage/statements/identities.ts'
+import type { Identities, ProviderLogin } from '../storage/statements/identities.ts'
 import type { Login, Sessions } from '../storage/statements/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import type { Guess } from './throttle.ts'
@@ -22,7 +22,7 @@ export interface Vouched
  * (T12, docs/decisions/0081).
  */
 export type Pending<Kind = RightPassword | Vouched> = Kind & {
-  /** The session key when it began, in base64url. */
+  /** The session key when it began, in base64. */
   readonly sessionKey: string
   /** True if a factor was proved, by enrolling it. */
   readonly proven?: true
@@ -68,11 +68,11 @@ const enrolLifetime = 900
 export const underWay = <Kind extends RightPassword | Vouched>(
   login: Kind,
   sessionKey: Uint8Array,
-): Pending<Kind> => ({ ...login, sessionKey: Buffer.from(sessionKey).toString('base64url') })
+): Pending<Kind> => ({ ...login, sessionKey: Buffer.from(sessionKey).toString('base64') })
 
 /** The key of a login under way. Tickets from before an upgrade lack it, and are void. */
 export const keyIn = ({ sessionKey }: Pick<Pending, 'sessionKey'>): Uint8Array =>
-  Buffer.from(String(sessionKey), 'base64url')
+  Buffer.from(String(sessionKey), 'base64')
 
 /** A login under way, in the form by which the store tells that a session was ended: it has begun none yet. */
 export const sessionUnderWay = (login: Pick<Pending, 'sessionKey'>): KeptSession => ({
@@ -94,11 +94,12 @@ export interface LoginsUnderWay {
 
 interface Parts {
   readonly clock: Pick<Clock, 'now'>
+  readonly identities: Pick<Identities, 'noteAtProvider'>
   readonly sessions: Pick<Sessions, 'of'>
   readonly tickets: Tickets
 }
 
-export function createLoginsUnderWay({ clock, sessions, tickets }: Parts): LoginsUnderWay {
+export function createLoginsUnderWay({ clock, identities, sessions, tickets }: Parts): LoginsUnderWay {
   // Decides early, before a proof is used up; the transaction that uses the login compares again.
   async function alive(login: Pending | undefined): Promise<Pending> {
     const session = login && (await sessions.of(login.uuid))
@@ -106,12 +107,20 @@ export function createLoginsUnderWay({ clock, sessions, tickets }: Parts): Login
     if (session && !('begun' in login) && isAlive(session, sessionUnderWay(login))) return login
     throw ticketRefused()
   }
+  // A logout at the provider ends the login, as it will end its session.
+  const note = async (login: Pending) => {
+    if ('session' in login) await identities.noteAtProvider(login.uuid, login.session)
+  }
   return {
-    issue: login => {
+    issue: async login => {
+      if (login.until === undefined) await note(login)
       const { until = clock.now() + ticketLifetime * 1000 } = login
       return tickets.issue('second-factor', { ...login, until }, Math.ceil((until - clock.now()) / 1000))
     },
-    issueToEnrol: login => tickets.issue('must-enrol', login, enrolLifetime),
+    issueToEnrol: async login => {
+      await note(login)
+      return tickets.issue('must-enrol', login, enrolLifetime)
+    },
     read: async (purpose, ticket) => alive(await tickets.read<Pending>(purpose, ticket)),
     take: async ticket => alive(await tickets.take<Pending>('second-factor', ticket)),
   }

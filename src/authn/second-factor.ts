@@ -94,9 +94,13 @@ function createSteps(parts: Parts) {
   ): Promise<Ready | undefined> {
     const { uuid } = login
     const known = await factors.of(uuid)
-    // The last factor was removed since the password was verified.
-    if (known.factors.length === 0) return undefined
-    const event = loginEvent(request, uuid, 'method' in login ? login.method : twoFactorMethod)
+    const method = 'session' in login ? login.method : twoFactorMethod
+    const event = loginEvent(request, uuid, method, providerOf(login))
+    if (known.factors.length === 0) {
+      // The last factor was removed since the password was verified.
+      if ('session' in login) await newSessions.fail(event)
+      return undefined
+    }
     const ask = async (detail: string) => missing(known, detail, await logins.issue(login))
     if (!proof) {
       await trail.record({ ...event, event: 'factor.ask' })
@@ -137,14 +141,14 @@ export function createSecondFactor(parts: Parts): SecondFactor {
       const needsSession = hasFactor === undefined || config.secondFactor === 'administrators'
       const session = needsSession ? await sessions.of(login.uuid) : undefined
       if ('session' in login && !(session && isAlive(session, sessionUnderWay(login)))) {
-        await newSessions.fail(loginEvent(request, login.uuid, login.method, login.session.provider))
+        await newSessions.fail(loginEvent(request, login.uuid, login.method, providerOf(login)))
         return undefined
       }
       if (hasFactor ?? session?.hasFactor) return secondStep(login, proof, request)
       if (!demandsFactor(config, { administrator: session?.administrator === true }))
         return withoutFactor(login)
       const method = 'session' in login ? login.method : passwordMethod
-      throw await askToEnrol(login, loginEvent(request, login.uuid, method))
+      throw await askToEnrol(login, loginEvent(request, login.uuid, method, providerOf(login)))
     },
 
     byTicket: async (ticket, proof, request) => {
@@ -187,6 +191,9 @@ export function createSecondFactor(parts: Parts): SecondFactor {
     prove: (caller, proof, change, request) => prove(parts, caller, proof, change, request),
   }
 }
+
+/** The provider that vouched for a login; null for a password. */
+const providerOf = (login: Pending): string | null => ('session' in login ? login.session.provider : null)
 
 /** A login whose factor was proved. An ending of sessions since its first step ends it. */
 const withFactor = ({ sessionKey, proven: _, until: __, ...login }: Pending): Ready => {

@@ -69,7 +69,7 @@ export async function createAuthentication({ config, limits, measures, passwordC
     [challenge, ...schemes.filter(one => one !== 'recovery').map(one => factorScheme(one))].join(', ')
   const factorScheme = (scheme: string) =>
     schemeOf(scheme, config.realm, scheme === 'webauthn' ? `${addresses.authn}/challenges` : undefined)
-  const logins = createLoginsUnderWay({ clock, sessions, tickets })
+  const logins = createLoginsUnderWay({ clock, identities, sessions, tickets })
   const secondFactor = createSecondFactor({
     challengeWith,
     config,

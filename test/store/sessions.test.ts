@@ -286,7 +286,13 @@ test('X3 T4 a session at a provider is found by its name and id, and ends with e
   assert.equal(await identities.isAtProvider({ ...which, name: null, sid: 'xyz' }), false)
   assert.equal(await identities.endAtProvider(which, commandEvent('logout')), 1)
   assert.equal(await identities.isAtProvider(which), false)
-  assert.notDeepEqual((await sessions.of(nia.uuid))?.sessionKey, session.sessionKey)
+  const ended = await sessions.of(nia.uuid)
+  assert.notDeepEqual(ended?.sessionKey, session.sessionKey)
+  // So does one whose login waits for its factor, of whatever the provider says.
+  await identities.noteAtProvider(nia.uuid, { ...atProvider, name: 'n\0a' })
+  await identities.noteAtProvider(randomUUID(), atProvider)
+  assert.equal(await identities.endAtProvider({ ...which, name: null }, commandEvent('logout')), 1)
+  assert.notDeepEqual((await sessions.of(nia.uuid))?.sessionKey, ended?.sessionKey)
   await identities.forgetSessions(new Date())
 })
 

@@ -5,6 +5,7 @@ import {
   type Identity,
   type LinkedIdentity,
   type Matching,
+  maxProviderSessions,
   type ProviderSession,
   type ProviderSessionFilter,
   type Recognized,
@@ -64,6 +65,20 @@ export const identities = {
   changes: {
     /** Finds, links or creates the eperson of an identity, and updates their names from it (X3). */
     recognize,
+    /** Notes a session at a provider whose login waits for its factor, so that its end there ends the login (L12). */
+    *noteAtProvider(eperson: string, { provider, name, sid, detail }: ProviderSession): Change<void> {
+      const plain = (text: string | null) => text?.replaceAll('\0', '\uFFFD') ?? null
+      yield* db.run(
+        `INSERT INTO provider_session (eperson, provider, name, sid, detail, begun)
+         SELECT uuid, $2, $3, $4, $5, $6 FROM eperson WHERE uuid = $1`,
+        ...[eperson, provider, plain(name), plain(sid), JSON.stringify(detail), db.now()],
+      )
+      yield* db.run(
+        `DELETE FROM provider_session WHERE eperson = $1 AND id <=
+           (SELECT id FROM provider_session WHERE eperson = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)`,
+        ...[eperson, maxProviderSessions],
+      )
+    },
     /** Ends every token of the epersons who have such a session (T4). @returns the number of these epersons */
     *endAtProvider(which: ProviderSessionFilter, event: AuditEvent): Change<number> {
       const ended = yield* db.column<string>(

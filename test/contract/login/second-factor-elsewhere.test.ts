@@ -70,6 +70,15 @@ testOn(
     client.token = bearerOf(await tryLogin(client, { ticket, totp: app.code() }))
     const status = (await client.status()) as unknown as { authenticationMethod: string }
     assert.equal(status.authenticationMethod, 'oidc')
+    // A logout at the provider ends the login that waits, as it would its session.
+    const other = browserOf(service)
+    await signIn(other)
+    const waits = await assertProblem(await trade(other), 401, 'second-factor-required')
+    const before = company.backChannel.length
+    await other.submit(await other.open(`${company.issuer}/session/end`))
+    assert.deepEqual(company.backChannel.slice(before), [200])
+    const late = { ticket: (waits as unknown as { ticket: string }).ticket, totp: app.code(1) }
+    await assertProblem(await tryLogin(client, late), 401, 'login-failed')
   },
 )
 
