@@ -134,9 +134,12 @@ export function withRelated(plan: Plan, change: (related: Related) => Related): 
   })
 }
 
+/** The pages of a query share its condition. */
+const entitiesInside = memo((where: Condition): readonly Entity[] => plansIn(where).flatMap(entitiesIn))
+
 /** The entities that a plan reads, each once: its own, those of related records, and those of the plans in its conditions. */
 export function entitiesIn(plan: Plan): readonly Entity[] {
   const related = [...relatedIn(plan).values()].flatMap(({ of }) => ('rows' in of ? [] : of))
-  const inside = [...plansIn(plan.where), ...related].flatMap(entitiesIn)
+  const inside = [...(plan.where ? entitiesInside(plan.where) : []), ...related.flatMap(entitiesIn)]
   return [...new Map([plan.entity, ...inside].map(one => [one.name, one])).values()]
 }

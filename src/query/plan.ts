@@ -179,10 +179,16 @@ export const withEntities = (plan: Plan, entities: ReadonlyMap<string, Entity>):
 
 const same = <T>(value: T): T => value
 
-function asRows(condition: Condition): Condition {
+/** The constants of a list, if there are several. */
+function listIn(condition: Condition) {
   const equal = equality(condition)
-  if (!equal || equal.values.length === 1) return condition
-  const { field, values, negated } = equal
+  return equal && equal.values.length > 1 ? equal : undefined
+}
+
+function asRows(condition: Condition): Condition {
+  const list = listIn(condition)
+  if (!list) return condition
+  const { field, values, negated } = list
   return { kind: 'in rows', fields: [field], rows: `[${values.map(rowOf).join()}]`, negated }
 }
 
@@ -193,7 +199,7 @@ function rowOf(constant: Constant): string {
 }
 
 const constantsIn = ({ where }: Plan): number =>
-  leavesOf(where).reduce((sum, leaf) => sum + (equality(leaf)?.values.length ?? 0), 0) +
+  leavesOf(where).reduce((sum, leaf) => sum + (listIn(leaf)?.values.length ?? 0), 0) +
   plansIn(where).reduce((sum, plan) => sum + constantsIn(plan), 0)
 
 /** Changes a plan. The recursion is as deep as the query at most. */

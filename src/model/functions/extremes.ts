@@ -32,7 +32,8 @@ const extreme = (name: 'min' | 'max', which: string): AggregateFunction => ({
     fold: () => {
       let best: { readonly key: string; readonly number: string } | undefined
       return {
-        add: number => {
+        add: given => {
+          const number = String(given)
           const key = decimalKey(number)
           if (best === undefined || (name === 'min' ? key < best.key : key > best.key)) best = { key, number }
         },

@@ -129,7 +129,8 @@ export interface RankedField {
 
 /** Takes numbers as JSON writes them. */
 export interface NumberFold {
-  add(number: string): void
+  /** @param number as JSON writes it, or a whole number of a column */
+  add(number: string | bigint): void
   /** @returns null without numbers */
   result(): string | null
 }

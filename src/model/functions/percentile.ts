@@ -43,7 +43,10 @@ export const percentile: AggregateFunction = {
     fold: part => {
       const numbers: { readonly key: string; readonly number: string }[] = []
       return {
-        add: number => numbers.push({ key: decimalKey(number), number }),
+        add: given => {
+          const number = String(given)
+          numbers.push({ key: decimalKey(number), number })
+        },
         result: () => {
           numbers.sort((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)))
           return percentileOf(numbers.length, part, place => (numbers[place] as { number: string }).number)

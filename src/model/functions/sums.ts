@@ -70,12 +70,13 @@ function adding(
   let count = 0
   let isWhole = true
   return {
-    add: number => {
+    add: given => {
       count++
-      if (fraction === 0 && /^-?\d+$/.test(number)) {
-        sum += BigInt(number)
+      if (fraction === 0 && (typeof given === 'bigint' || /^-?\d+$/.test(given))) {
+        sum += BigInt(given)
         return
       }
+      const number = String(given)
       const [, sign = '', whole = '', behind = '', exponent = '0'] =
         /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
       const power = Math.max(-maxPower, Math.min(maxPower, Number(exponent))) - behind.length

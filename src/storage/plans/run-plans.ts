@@ -14,7 +14,7 @@ import {
   type Related,
   type Rows,
 } from '../../model/plan.ts'
-import { plansIn, relatedIn, valueField, withRelated } from '../../model/plan-fields.ts'
+import { leavesOf, relatedIn, valueField, withRelated } from '../../model/plan-fields.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordPlan } from '../entities.ts'
@@ -114,7 +114,10 @@ const tooManyRelated = (inner: Plan, { entity }: Plan) =>
   `Fields of ${inner.entity.name} in a query of ${entity.name} would take more than ${mostRelated.rows.toLocaleString('en')} records, or 16 MB of them, because the two are kept in different ways. Ask for fewer fields, or query ${inner.entity.name}, with a subquery about ${entity.name}.`
 
 /** True if there are plans inside the plan's condition, or inside of its fields. */
-const hasPlans = (plan: Plan): boolean => plansIn(plan.where).length > 0 || relatedIn(plan).size > 0
+const hasPlans = (plan: Plan): boolean =>
+  relatedIn(plan).size > 0 ||
+  // A sample stays as it is, unless there are plans in its own.
+  leavesOf(plan.where).some(leaf => 'plan' in leaf && ('fields' in leaf || hasPlans(leaf.plan)))
 
 async function resolve(where: Condition, outer: Entity, list: List): Promise<Condition> {
   if ('of' in where) {

@@ -151,7 +151,9 @@ function createShortBodies(source: ChangedSource, cache: RecordCache) {
   ) {
     if (shape.kind === 'records') return shortRecords(entity, numbers, separators[format])
     const columns = scalarColumns(shape)
-    const isQuick = columns.length <= quickColumns && columns.every(({ value }) => value.kind === 'field')
+    const isQuick =
+      columns.length <= quickColumns &&
+      columns.every(({ value }) => value.kind === 'field' && value.field.computed?.kind !== 'to_string')
     const rows = (json: Uint8Array): Awaitable<Uint8Array> => {
       const text = Buffer.from(json).toString()
       return isQuick && text.length <= quickLength

@@ -62,7 +62,12 @@ const fieldsOf = ({ json }: Search, values: readonly SqlValue[]): string[] =>
   })
 
 /** @returns undefined for NULL and for the JSON `null` */
-const read = (json: SqlValue) => (json === null ? undefined : (parseExact(String(json)) ?? undefined))
+const read = (json: SqlValue): unknown => {
+  if (json === null) return undefined
+  // A whole number of a column needs no parser.
+  if (typeof json === 'bigint' && BigInt.asIntN(53, json) === json) return Number(json)
+  return parseExact(String(json)) ?? undefined
+}
 
 /** @returns NULL for null, else the text that `print` makes of the JSON */
 const printed = (json: SqlValue, print: (value: unknown) => string | null) => {
@@ -161,7 +166,7 @@ const aggregates = Object.fromEntries(
       let fold: NumberFold | undefined
       return {
         add: (value: SqlValue, argument: SqlValue) => {
-          const number = numberIn(value)
+          const number = typeof value === 'bigint' ? value : numberIn(value)
           if (number === undefined) return
           if (of.kind === 'aggregate') fold ??= of.numbers?.fold(String(argument))
           fold?.add(number)
