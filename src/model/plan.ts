@@ -254,7 +254,7 @@ export type Scalar =
 export interface Aggregate {
   readonly kind: 'aggregate'
   readonly name: 'count' | 'count_distinct' | 'avg' | 'sum' | 'min' | 'max' | 'percentile'
-  /** What stands behind the field, such as the part of 1 of a percentile. */
+  /** The argument behind the field, such as the part of 1 of a percentile. */
   readonly argument?: string
   readonly field: FieldRef | null
 }

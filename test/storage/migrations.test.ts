@@ -219,7 +219,7 @@ testOn('sqlite', 'a store of each version that was updated has the structure of 
 /** The versions of the schema on PostgreSQL, each with its text in `stores`. */
 const written = [9]
 
-/** The same of the schema on PostgreSQL. */
+/** The structure of the schema on PostgreSQL, in the same form. */
 const structureIn = async (url: string): Promise<readonly string[]> => {
   const found = await runSql(
     url,

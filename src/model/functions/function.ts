@@ -2,7 +2,7 @@ import { decimalKey } from '../../lib/decimals.ts'
 import type { FieldType } from '../entities.ts'
 import type { Aggregate, Computed } from '../plan.ts'
 
-/** What stands behind the field in a call. */
+/** The argument behind the field in a call. */
 export interface Argument {
   readonly kind: string
   /** The text, or the number as JSON writes it; '' for other values. */
@@ -12,9 +12,9 @@ export interface Argument {
   wrong(message: string, members?: { readonly legal: readonly string[] }): Error
 }
 
-/** What a function of the query language says of itself (docs/decisions/0089). */
+/** The description of a function of the query language (docs/decisions/0089). */
 interface Described {
-  /** What it gives, for the reference. */
+  /** The result in words, for the reference. */
   readonly documentation: string
   /** Present unless there is always a field. */
   readonly field?: 'optional' | 'none'

@@ -53,7 +53,7 @@ export function callsOf(name: string, of: QueryFunction): readonly string[] {
 /** Aggregates by their names in plans. */
 export const aggregates: Readonly<Record<Aggregate['name'], AggregateFunction>> = list
 
-/** What is computed of one value, by its kind in plans. */
+/** Functions of one value, by their kinds in plans. */
 const computedValues: { readonly [K in Computed['kind']]: ComputedValue<K> } = { ...list, interval, period }
 
 export const computedValue = ({ kind }: Computed): ComputedValue => computedValues[kind] as ComputedValue

@@ -151,7 +151,7 @@ function comparedFields(
     if ((n & 0xffff) === 0) mayGoOn()
     const [rank, otherRank] = [ranks[n] as number, otherRanks[n] as number]
     if (rank === one.distinct || otherRank === other.distinct) continue
-    // What has no order is NaN, and so is every difference from it.
+    // A value without an order is NaN, and so is every difference from it.
     if (holds((first[rank] as number) - (second[otherRank] as number)) === negated) continue
     words[n >>> 5] = (words[n >>> 5] as number) | (1 << (n & 31))
     size++

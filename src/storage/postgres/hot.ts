@@ -128,7 +128,7 @@ export const beginAtProvider = (
     detail: JSON.stringify(session.detail),
   })
 
-/** What a login may leave unsaid of its session. */
+/** Values of a new session that a login doesn't give. */
 const unsaid = Object.fromEntries(columnsOf(session, ...Object.keys(computed)).map(name => [name, null]))
 
 /** @returns undefined if the login failed after all */

@@ -10,7 +10,7 @@ export const eperson = table('eperson', {
     // The name in lower case, to search in.
     name_key: text,
     enabled: integer,
-    // What the eperson or an administrator adds to the name, as JSON: metadata fields with a text each.
+    // Metadata fields with a text each, as JSON, which the eperson or an administrator adds to the name.
     profile: nullable(text),
     password_hash: nullable(text),
     // Grows when the password changes, not when its hash is renewed.

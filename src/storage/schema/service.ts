@@ -74,7 +74,7 @@ export const metadataField = table('metadata_field', {
   columns: {
     id: numbered,
     schema_id: references(integer, 'metadata_schema'),
-    // As items have it.
+    // The whole name, as in the metadata of items.
     name: unique(text),
     element: text,
     qualifier: nullable(text),

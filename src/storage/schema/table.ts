@@ -9,7 +9,7 @@ export interface Table<C extends Columns = Columns> {
   readonly unique?: readonly (readonly string[])[]
   /** True if SQLite keeps the rows in the order of the key (https://sqlite.org/withoutrowid.html). */
   readonly withoutRowid?: true
-  /** What follows `CREATE INDEX name ON table`, by the names of the indexes. */
+  /** The part of `CREATE INDEX` after `ON table`, by the names of the indexes. */
   readonly indexes?: Readonly<Record<string, string>>
   /** The row that a new store has. */
   readonly first?: Readonly<Record<string, string | number>>
@@ -29,7 +29,7 @@ interface Column {
   readonly nullable?: true
   readonly unique?: true
   readonly default?: number
-  /** What follows REFERENCES. */
+  /** The table referred to, with its ON DELETE, if any. */
   readonly references?: string
   /** True for ids that the store gives, none of them twice. */
   readonly isNumbered?: true

@@ -14,7 +14,7 @@ export const event = table('event', {
     object: nullable(text),
     reason: nullable(text),
     count: withDefault(integer, 1),
-    // What an administrator changed, as JSON.
+    // The changes of an administrator, as JSON.
     changes: nullable(text),
     chain: nullable(integer),
     place: nullable(integer),
