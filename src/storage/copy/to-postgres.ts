@@ -58,8 +58,8 @@ export async function copyToPostgres(
     await db.exec('BEGIN')
     await refuseUsed(db)
     // A new store has these; the copy brings its own.
-    const emptied = ['secret', ...copiedTables.map(({ name }) => name).toReversed()]
-    await db.exec(emptied.map(name => `DELETE FROM ${name};`).join(' '))
+    const filled = copiedTables.filter(({ startsFilled }) => startsFilled).toReversed()
+    await db.exec(['secret', ...filled.map(({ name }) => name)].map(name => `DELETE FROM ${name};`).join(' '))
     const loaded = await loadDump(db, dump, progress)
     if (dump.hasChanged())
       throw new CopyError('the store changed while it was being copied; stop the service and copy again')
@@ -89,14 +89,13 @@ async function loadDump(db: Connection, dump: Dump, progress: LoadProgress): Pro
 async function refuseUsed(db: Connection): Promise<void> {
   // Nodes that start on the database now wait here, and then see what was copied.
   await db.run('UPDATE state SET entities = entities + 1, secrets = secrets + 1')
-  const [found] = await db.rows<{ used: boolean }>(
-    `SELECT EXISTS (SELECT 1 FROM eperson) OR EXISTS (SELECT 1 FROM entity)
-       OR EXISTS (SELECT 1 FROM event) OR EXISTS (SELECT 1 FROM item) AS used`,
-  )
-  if (found?.used)
-    throw new CopyError(
-      'the database is not empty: it has epersons, entities, items or events; copy into a new database',
-    )
+  for (const name of ['entity', ...copiedTables.flatMap(one => (one.startsFilled ? [] : one.name))]) {
+    const [found] = await db.rows(`SELECT 1 FROM ${name} LIMIT 1`)
+    if (found)
+      throw new CopyError(
+        `the database is not empty: it has rows in the table ${name}; copy into a new database`,
+      )
+  }
 }
 
 async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgress): Promise<Loaded> {

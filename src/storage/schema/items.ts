@@ -75,7 +75,7 @@ export const bundle = table('bundle', {
   backup: 'rows',
 })
 
-/** What clients say of a rule for readers besides the rule. */
+/** The name, description and type that a client gave a read rule. */
 export const policy = table('policy', {
   columns: {
     id: key(text),

@@ -38,6 +38,7 @@ export const epersongroup = table('epersongroup', {
     special: integer,
     created: text,
   },
+  startsFilled: true,
   backup: 'rows',
 })
 

@@ -64,9 +64,10 @@ export const site = table('site', {
   backup: 'rows',
 })
 
-/** What editors of metadata offer (docs/decisions/0052). Ids are never given twice. */
+/** The registry of metadata (docs/decisions/0052). Ids are never given twice. */
 export const metadataSchema = table('metadata_schema', {
   columns: { id: numbered, prefix: unique(text), namespace: unique(text) },
+  startsFilled: true,
   backup: 'rows',
 })
 
@@ -81,6 +82,7 @@ export const metadataField = table('metadata_field', {
     scope_note: nullable(text),
   },
   indexes: { metadata_field_of_schema: '(schema_id, name)' },
+  startsFilled: true,
   backup: 'rows',
 })
 

@@ -77,7 +77,7 @@ export const factor = table('factor', {
     kind: text,
     name: text,
     alone: integer,
-    // Of TOTP, encrypted; of a passkey, its public key.
+    // The encrypted secret of TOTP, or the public key of a passkey.
     secret: blob,
     credential: nullable(unique(text)),
     // The last time step that was used, or the signature counter.
@@ -101,7 +101,7 @@ export const familiarNetwork = table('familiar_network', {
   backup: 'rows',
 })
 
-/** Where a way in goes on, under an id that is used once. */
+/** Single-use tickets: the state of a login or a link that is under way. */
 export const ticket = table('ticket', {
   columns: {
     id: key(text),

@@ -11,6 +11,8 @@ export interface Table<C extends Columns = Columns> {
   readonly withoutRowid?: true
   /** The part of `CREATE INDEX` after `ON table`, by the names of the indexes. */
   readonly indexes?: Readonly<Record<string, string>>
+  /** True if a new store has rows of it, which those of a copy replace. */
+  readonly startsFilled?: true
   /** The row that a new store has. */
   readonly first?: Readonly<Record<string, string | number>>
   /**

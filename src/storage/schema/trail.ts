@@ -37,11 +37,13 @@ export const event = table('event', {
 
 export const trailKey = table('trail_key', {
   columns: { id: numbered, wrapped: blob },
+  startsFilled: true,
   backup: 'rows',
 })
 
 export const trailCheckpoint = table('trail_checkpoint', {
   columns: { n: key(integer), time: text, kind: text, detail: text, mac: blob },
+  startsFilled: true,
   backup: 'rows',
 })
 
@@ -56,6 +58,7 @@ export const trailHead = table('trail_head', {
   },
   withoutRowid: true,
   indexes: { trail_head_of_checkpoint: '(checkpoint)' },
+  startsFilled: true,
   backup: 'rows',
 })
 

@@ -343,6 +343,10 @@ test('D2 a database in use is refused and stays as it is', async t => {
   await old.addRecords('letters', 'id', [{ id: 1 }])
   const url = await createDatabase(t)
   const service = await startOn(t, url)
+  // Any row that a new store lacks is enough.
+  await runSql(url, "INSERT INTO carrel.site (id, metadata, revision) VALUES (1, '{}', 1)")
+  assertRefused(await copy(old.dataFolder, url), 1, /not empty: .* table site;.*new database/)
+  assert.equal((await runSql(url, 'DELETE FROM carrel.site RETURNING id')).length, 1)
   await service.storage.trail.record(commandEvent('group.add'))
   assertRefused(await copy(old.dataFolder, url), 1, /not empty.*new database/)
   await service.addEperson('root@example.org', { admin: true })
