@@ -13,9 +13,7 @@ export interface Life {
   readonly ends: number
   /** True from `exp` on, without grace (T3, RFC 7519 §4.1.4), and for a session that begins in the future. */
   readonly isOver: boolean
-  /**
-   * True if the store has kept a time past the end, so that the token stays over if the clock is set back.
-   */
+  /** True if the store has kept a time past the end, so that the token stays over if the clock is set back. */
   readonly isKept: boolean
 }
 

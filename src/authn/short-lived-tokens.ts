@@ -16,10 +16,7 @@ interface Parts {
   readonly tokens: Tokens
 }
 
-/**
- * `POST /api/authn/shortlivedtokens` (H1, H2): issues a token for an address that is requested without
- * headers.
- */
+/** `POST /api/authn/shortlivedtokens` (H1, H2): issues a token for an address that is requested without headers. */
 export function shortLivedTokenRoutes(
   app: FastifyInstance,
   { trail, addresses, config, tokens }: Parts,

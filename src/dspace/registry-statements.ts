@@ -5,7 +5,7 @@ import * as tables from '../storage/schema/service.ts'
 import type { PartStatements } from '../storage/statements/offered.ts'
 import type { Change, Offered, Read } from '../storage/statements/statements.ts'
 import * as db from '../storage/statements/statements.ts'
-import type { Part, Window } from '../storage/window.ts'
+import type { Part, Window } from '../storage/storage.ts'
 
 /**
  * The registry of metadata (docs/decisions/0052). It is small, so its lists are read at once. Each change records an event

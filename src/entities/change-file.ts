@@ -28,10 +28,7 @@ export interface Change extends ReadRecord {
   readonly key: readonly string[]
 }
 
-/**
- * Maximum number of records of a file of changes, and its maximum size in bytes,
- * because it is held in memory.
- */
+/** Maximum number of records of a file of changes, and its maximum size in bytes, because it is held in memory. */
 const maxChanges = 100_000
 const maxBytes = 64 * 1024 * 1024
 /** Maximum number of cells that are missing in rows and taken as empty. */

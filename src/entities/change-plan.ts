@@ -11,10 +11,7 @@ import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { findKeysTogether } from '../storage/records/search.ts'
 import { type Change, keysOf } from './change-file.ts'
 
-/**
- * A kind of change. `update` inserts records, or replaces those with the same key;
- * `delete` deletes records by key.
- */
+/** A kind of change. `update` inserts records, or replaces those with the same key; `delete` deletes records by key. */
 export type ChangeKind = 'update' | 'delete'
 
 /** The changes to make to a version, in the order of the key. */

@@ -40,10 +40,7 @@ const maxFirst = 10
 const maxShownFields = 20
 /** Maximum characters of a value that is shown. */
 const maxValue = 200
-/**
- * Maximum number of records read at a time, and their maximum bytes, assuming that each is as large as the
- * largest.
- */
+/** Maximum number of records read at a time, and their maximum bytes, assuming that each is as large as the largest. */
 const maxRead = 1_000
 const readBytes = 8 * 1024 * 1024
 

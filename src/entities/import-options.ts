@@ -92,9 +92,7 @@ export function readEncoding(text: string): Encoding {
   return found
 }
 
-/**
- * Splits an assignment at its last `=`: names of fields may contain one, but types and language tags can't.
- */
+/** Splits an assignment at its last `=`: names of fields may contain one, but types and language tags can't. */
 function assignment(
   text: string,
   known: ReadonlyMap<string, unknown>,

@@ -123,9 +123,7 @@ interface Double {
   readonly again: number
 }
 
-/**
- * Maximum number of duplicates held. When it is reached, all but the first ones in the file are forgotten.
- */
+/** Maximum number of duplicates held. When it is reached, all but the first ones in the file are forgotten. */
 const maxDoubles = 10_000
 
 function refuseDouble(key: readonly RankedKeyField[], order: Uint32Array, records: Records): void {

@@ -53,9 +53,7 @@ export function printDecimal({ digits, exponent }: Decimal, places: number): str
 /** Maximum number of digits that are written out. */
 const maxPrinted = 20_000
 
-/**
- * Returns the same text for equal numbers: as JavaScript prints the double that is equal, or else all digits.
- */
+/** Returns the same text for equal numbers: as JavaScript prints the double that is equal, or else all digits. */
 export function printNumber(number: string): string {
   if (/^(0|-?[1-9]\d{0,14})$/.test(number)) return number
   const double = Number(number)
@@ -75,10 +73,7 @@ export function plainNumber(number: string): string {
   return `${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/**
- * Maximum number of digits and of the power of ten. Real data doesn't exceed it, and
- * databases refuse such numbers.
- */
+/** Maximum number of digits and of the power of ten. Real data doesn't exceed it, and databases refuse such numbers. */
 const maxDigits = 1_000
 
 /**

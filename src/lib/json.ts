@@ -105,9 +105,7 @@ function digits(number: string): string {
   return `${sign}${significant}e${Number(exponent) - fraction.length + all.length - significant.length}`
 }
 
-/**
- * Removes zeros at the end. A regular expression would read the zeros inside a long number again and again.
- */
+/** Removes zeros at the end. A regular expression would read the zeros inside a long number again and again. */
 export function withoutLastZeros(digits: string): string {
   let end = digits.length
   while (end > 0 && digits.charCodeAt(end - 1) === zero) end--
@@ -149,10 +147,7 @@ export type Members = Readonly<Record<string, unknown>>
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !exactJson.isRawJSON(value)
 
-/**
- * Returns the source text of a number that JavaScript would print differently;
- * undefined for every other value.
- */
+/** Returns the source text of a number that JavaScript would print differently; undefined for every other value. */
 export const exactText = (value: unknown): string | undefined =>
   exactJson.isRawJSON(value) ? value.rawJSON : undefined
 
@@ -160,9 +155,6 @@ export const exactText = (value: unknown): string | undefined =>
 export const numberText = (value: unknown): string | undefined =>
   typeof value === 'number' ? String(value) : exactText(value)
 
-/**
- * True if two values are numbers with different texts, at least one of which JavaScript
- * would print differently.
- */
+/** True if two values are numbers with different texts, at least one of which JavaScript would print differently. */
 export const haveOtherDigits = (one: unknown, other: unknown): boolean =>
   (exactText(one) !== undefined || exactText(other) !== undefined) && numberText(one) !== numberText(other)

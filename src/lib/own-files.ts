@@ -3,9 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, extname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/**
- * Paths of the program's own files, which are in `src/` or in the folder that `scripts/build.ts` has filled.
- */
+/** Paths of the program's own files, which are in `src/` or in the folder that `scripts/build.ts` has filled. */
 
 /** The folder that contains package.json. */
 export const root: string = folderAbove(import.meta.dirname)

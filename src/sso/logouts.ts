@@ -77,10 +77,7 @@ const usedFor = 900
 /** Maximum length of a `sid` in characters; no usable ID token has a longer one. */
 const longestSid = 1_000
 
-/**
- * Logouts that an OpenID provider sends: by a POST of its own, or by a GET from a frame in the user's browser
- * (X7).
- */
+/** Logouts that an OpenID provider sends: by a POST of its own, or by a GET from a frame in the user's browser (X7). */
 function oidcLogoutRoutes(
   app: FastifyInstance,
   { config, protocol }: OidcProvider,

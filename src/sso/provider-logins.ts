@@ -36,10 +36,7 @@ export interface ProviderLogins {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply>
-  /**
-   * Sets a cookie and a link for the provider's own logout, after the logout of a session that began by
-   * `method`.
-   */
+  /** Sets a cookie and a link for the provider's own logout, after the logout of a session that began by `method`. */
   offerLogout(session: ProviderSession, method: string, reply: FastifyReply): Promise<void>
   /** @returns the session whose logout was offered to this browser, once */
   takeLogout(request: FastifyRequest, reply: FastifyReply): Promise<ProviderSession | undefined>

@@ -13,7 +13,7 @@ import type { Description, DescriptionChange } from '../model/relations.ts'
 import type { EntityState } from '../model/snapshots.ts'
 import type { Expose, ForeignKey, FoundTable, TableSearch } from './exposing.ts'
 import type { ChangeBatch, FoundRecord, RecordEvent, Reliance } from './single-records.ts'
-import type { Part } from './window.ts'
+import type { Part } from './storage.ts'
 
 /** Entities and their records, as every engine implements them (contract section 9). */
 export interface Entities {
@@ -186,9 +186,7 @@ export interface NewEntity {
   readonly fields: readonly Field[]
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
-  /**
-   * The version that it replaces; null: there must be no entity of this name; undefined: whichever there is.
-   */
+  /** The version that it replaces; null: there must be no entity of this name; undefined: whichever there is. */
   readonly replaces?: string | null
   /**
    * Called before anything is written, and again if the entity has changed since. It may throw to stop. Never

@@ -2,7 +2,7 @@ import { OperatorError } from '../lib/errors.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, Field, ReadRule, Relation } from '../model/entities.ts'
 import type { Description } from '../model/relations.ts'
-import type { Window } from './window.ts'
+import type { Window } from './storage.ts'
 
 /** Tables of the operator's that can be shown as entities (docs/decisions/0009). */
 
@@ -45,9 +45,7 @@ export interface ExposeRequest {
    * before anything changes, and may throw to stop.
    */
   readonly declare?: (entity: Omit<Entity, 'read'>) => Description
-  /**
-   * The tag that the entity must have, see `Entities.declare`; null: there must be no entity of this name.
-   */
+  /** The tag that the entity must have, see `Entities.declare`; null: there must be no entity of this name. */
   readonly of?: string | null
   /**
    * True if reading the table ends at the time limit of statements, because a client waits for the answer.

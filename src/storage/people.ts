@@ -2,7 +2,7 @@ import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import type { Eperson, Group, GroupDetails, KeptSession, Standing } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Part, Window } from './window.ts'
+import type { Part, Window } from './storage.ts'
 
 /**
  * Epersons and groups, and groups in groups (contract sections 2, 6 and 7, docs/decisions/0039). Every change

@@ -13,7 +13,7 @@ import type {
   NewItem,
 } from '../model/items.ts'
 import type { ReaderRule, Readers, Viewer } from '../model/readers.ts'
-import type { Part, Window } from './window.ts'
+import type { Part, Window } from './storage.ts'
 
 /**
  * Items and their bitstreams (contract section 10). Callers evaluate `readers`, except for `bitstreamsIn`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Store } from '../../src/features.ts'
 import type { EpersonSearch, NewPerson } from '../../src/storage/people.ts'
-import type { Window } from '../../src/storage/window.ts'
+import type { Window } from '../../src/storage/storage.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
 

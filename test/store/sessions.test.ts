@@ -288,7 +288,7 @@ test('X3 T4 a session at a provider is found by its name and id, and ends with e
   assert.equal(await identities.isAtProvider(which), false)
   const ended = await sessions.of(nia.uuid)
   assert.notDeepEqual(ended?.sessionKey, session.sessionKey)
-  // So does one whose login waits for its factor, of whatever the provider says.
+  // A session whose login waits for its factor is found as well, whatever characters its name has.
   await identities.noteAtProvider(nia.uuid, { ...atProvider, name: 'n\0a' })
   await identities.noteAtProvider(randomUUID(), atProvider)
   assert.equal(await identities.endAtProvider({ ...which, name: null }, commandEvent('logout')), 1)

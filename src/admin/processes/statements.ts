@@ -12,7 +12,7 @@ import * as tables from '../../storage/schema/service.ts'
 import type { PartStatements } from '../../storage/statements/offered.ts'
 import type { Change, Offered, Read, Value } from '../../storage/statements/statements.ts'
 import * as db from '../../storage/statements/statements.ts'
-import type { Part, Window } from '../../storage/window.ts'
+import type { Part, Window } from '../../storage/storage.ts'
 
 /** Maximum characters of a line of a log, and maximum lines of a log that are kept. */
 export const maxLine = 1_000
@@ -174,9 +174,7 @@ function* lockedState(id: number): Change<ProcessState | undefined> {
   return yield* db.value<ProcessState>(sql, yield* silence(), id)
 }
 
-/**
- * Looks for a rival. Processes that may have one begin one at a time. This lock comes before that of turns.
- */
+/** Looks for a rival. Processes that may have one begin one at a time. This lock comes before that of turns. */
 function* rivalOf({ kind, aloneIn, parameters }: NewProcess): Change<Rival | undefined> {
   if (aloneIn === undefined) return undefined
   yield* db.lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 43))', kind)

@@ -53,10 +53,7 @@ interface Address {
   readonly key: string
 }
 
-/**
- * `PUT`, `PATCH` and `DELETE {query_base}/<entity>/<key>`: single records are written (R1–R8,
- * docs/decisions/0041).
- */
+/** `PUT`, `PATCH` and `DELETE {query_base}/<entity>/<key>`: single records are written (R1–R8, docs/decisions/0041). */
 export function recordRoutes(
   app: FastifyInstance,
   { addresses, config, entities, limits, trail }: Parts,

@@ -12,7 +12,7 @@ import { Problem } from '../../http/problems.ts'
 import { epersonBody, groupBody } from '../../http/resources/people.ts'
 import { readAddressedUuid, takeUriLists } from '../../http/uri-list.ts'
 import type { Eperson, Group } from '../../model/accounts.ts'
-import type { Part, Window } from '../../storage/window.ts'
+import type { Part, Window } from '../../storage/storage.ts'
 import { bodyLimit, patchBounds } from './outcomes.ts'
 import { type ListedPolicyStore, policiesOfObject, policiesOfReader } from './policy-lists.ts'
 import {

@@ -37,10 +37,7 @@ export interface Sql {
 
 export type Test = (value: unknown) => boolean
 
-/**
- * What is made of conditions: SQL, a task for threads, or a test of rows. `made` makes the same of a condition inside of
- * another one.
- */
+/** Turns conditions into SQL, a task for threads, or a test of rows. `made` turns a nested condition into the same. */
 export type Engine<Made> = {
   readonly [K in Exclude<Condition['kind'], ValueCondition['kind']>]: (
     condition: Leaf<K>,

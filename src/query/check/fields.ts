@@ -80,10 +80,7 @@ export interface Found {
 interface Names {
   readonly all: readonly string[]
   readonly byName: ReadonlyMap<string, Field>
-  /**
-   * Length of the longest name of a JSON field. Only these have members, so longer prefixes needn't be looked
-   * up.
-   */
+  /** Length of the longest name of a JSON field. Only these have members, so longer prefixes needn't be looked up. */
   readonly longestJson: number
 }
 

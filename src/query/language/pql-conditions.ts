@@ -78,10 +78,7 @@ function refuse(scanner: PqlScanner): never {
   throw scanner.fail()
 }
 
-/**
- * Reads the subject of a condition: a field, or in `having` a column, which is named after a field or a
- * function.
- */
+/** Reads the subject of a condition: a field, or in `having` a column, which is named after a field or a function. */
 function readTarget(scanner: PqlScanner, { columns }: Around): Node {
   const { at } = scanner.token
   if (!columns && (startsValue(scanner) || !startsFunction(scanner))) return readItem(scanner)

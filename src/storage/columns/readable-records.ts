@@ -49,9 +49,7 @@ export function recordsIn({ starts, json }: ReadableRecords): (slot: number) => 
   return slot => bytes.toString('utf8', starts[slot], starts[slot + 1])
 }
 
-/**
- * Packs the values that records have in a field, as JSON; '' for null.
- */
+/** Packs the values that records have in a field, as JSON; '' for null. */
 export function packValues(records: Iterable<string>, length: number, field: Way): PackedValues {
   const packer = new Packer(length)
   const print = jsonReader(field)

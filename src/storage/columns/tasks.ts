@@ -132,9 +132,7 @@ interface FieldsNode extends Pick<Compared, 'kind' | 'operator' | 'negated'> {
   readonly facts: readonly [number, number]
 }
 
-/**
- * Compares the values of two fields in each record: each distinct value gets a number that compares like it.
- */
+/** Compares the values of two fields in each record: each distinct value gets a number that compares like it. */
 function comparedFields(
   { operator, negated }: FieldsNode,
   facts: readonly FieldFacts[],

@@ -131,9 +131,7 @@ const sliceBytes = 64 * 1024
 
 type Take = (text: string, rank: number) => void
 
-/**
- * Calls `take` for each value, with its text or, if it is not a text, its JSON.
- */
+/** Calls `take` for each value, with its text or, if it is not a text, its JSON. */
 export function eachText(values: Values, from: number, end: number, take: Take): void {
   if (from >= end) return
   for (const part of values.parts(from, end)) takeAll(part, take)

@@ -56,9 +56,7 @@ export function writeIndex(
 /** Values that are written at a time. */
 const partLength = 2 ** 16
 
-/**
- * Writes the words of a changed version to a file, from those of its base and those of the written values.
- */
+/** Writes the words of a changed version to a file, from those of its base and those of the written values. */
 export function mergeWords(path: string, { base, written, field }: RevisedWords): void {
   const [before, added] = [openWordList(base), openWordList(written)]
   const { values } = openChanges(field)

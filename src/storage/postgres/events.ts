@@ -34,9 +34,7 @@ export const namedValues = ({ columns }: Table, given: Readonly<Record<string, s
 /** The second colon of a cast, `::text`, begins no name. */
 const marks = /(?<!:):[a-z_]+/g
 
-/**
- * SQL that adds an event, and returns its hash as `event_hash`. The statement assigns the id that is hashed.
- */
+/** SQL that adds an event, and returns its hash as `event_hash`. The statement assigns the id that is hashed. */
 export const insertEvent = insertOf((name, type) => `:${name}::${type}`)
 
 /** SQL that adds the event of a login, in a statement whose CTE `changed` has a row if the login succeeds. */

@@ -13,9 +13,7 @@ import { recordTable } from './record-versions.ts'
 
 /** Maximum number of statements at once: two, so that one is read while results are handed out. */
 const maxRunning = 2
-/**
- * Maximum time in ms that a batch waits. When statements take longer, as from a cold disk, more run at once.
- */
+/** Maximum time in ms that a batch waits. When statements take longer, as from a cold disk, more run at once. */
 const patience = 5
 /** Maximum bytes of a statement, estimated by the version's largest record. One page alone may have more. */
 const maxBytes = 1024 * 1024

@@ -1,6 +1,6 @@
 import type { Entity } from '../../model/entities.ts'
 import type { ForeignKey, FoundTable, TableSearch } from '../exposing.ts'
-import type { Part } from '../window.ts'
+import type { Part } from '../storage.ts'
 import type { Queries } from './driver.ts'
 import { type ColumnRow, findColumns, primaryKeyOf, toField } from './expose.ts'
 

@@ -207,9 +207,7 @@ export class Facts extends FieldsAtHand {
     )
   }
 
-  /**
-   * Derives a column of a member inside a JSON field, or of computed values, and caches both parts.
-   */
+  /** Derives a column of a member inside a JSON field, or of computed values, and caches both parts. */
   async #derive(turn: Turn, entity: RecordEntity, ref: FieldRef) {
     const { version } = entity.source
     const made = await this.#derived(turn, entity, ref)

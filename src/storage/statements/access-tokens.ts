@@ -8,7 +8,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import * as tables from '../schema/sessions.ts'
 import { columnsOf, type RowOf } from '../schema/table.ts'
 
-import type { Part, Window } from '../window.ts'
+import type { Part, Window } from '../storage.ts'
 import { changeStamp } from './people-rows.ts'
 import type { Change, Offered, Read } from './statements.ts'
 import * as db from './statements.ts'

@@ -57,9 +57,7 @@ type ListRow =
   | ({ definition: null; name: string } & Omit<ChangeRow, 'entity'>)
   | { definition: string; name: string; seq: null }
 
-/**
- * One statement sees one moment of the store: changes that are gone are in the new version of their entity.
- */
+/** One statement sees one moment of the store: changes that are gone are in the new version of their entity. */
 const select = `SELECT name, definition, CAST(NULL AS BIGINT) AS seq, NULL AS key, NULL AS key_values, NULL AS json,
     CAST(NULL AS BIGINT) AS added FROM entity WHERE CAST($2 AS INTEGER) = 1
   UNION ALL SELECT entity, NULL, seq, key, key_values, json, added FROM record_change WHERE seq > $1 ORDER BY seq`

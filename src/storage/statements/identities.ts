@@ -14,7 +14,7 @@ import {
 import type { Begun } from '../../model/sessions.ts'
 import type { Changed } from '../people.ts'
 import * as tables from '../schema/sessions.ts'
-import type { Part, Window } from '../window.ts'
+import type { Part, Window } from '../storage.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import {
   type EpersonRow,
@@ -67,11 +67,10 @@ export const identities = {
     recognize,
     /** Notes a session at a provider whose login waits for its factor, so that its end there ends the login (L12). */
     *noteAtProvider(eperson: string, { provider, name, sid, detail }: ProviderSession): Change<void> {
-      const plain = (text: string | null) => text?.replaceAll('\0', '\uFFFD') ?? null
       yield* db.run(
         `INSERT INTO provider_session (eperson, provider, name, sid, detail, begun)
          SELECT uuid, $2, $3, $4, $5, $6 FROM eperson WHERE uuid = $1`,
-        ...[eperson, provider, plain(name), plain(sid), JSON.stringify(detail), db.now()],
+        ...[eperson, provider, name, sid, JSON.stringify(detail), db.now()],
       )
       yield* db.run(
         `DELETE FROM provider_session WHERE eperson = $1 AND id <=
@@ -93,9 +92,7 @@ export const identities = {
       }
       return epersons.length
     },
-    /**
-     * Links the eperson to a subject. Each eperson has at most one at a provider, and each subject one eperson.
-     */
+    /** Links the eperson to a subject. Each eperson has at most one at a provider, and each subject one eperson. */
     *link(email: string, { provider, subject }: SubjectOf, event: AuditEvent): Change<Linked> {
       yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
@@ -239,9 +236,7 @@ function* create({ email, firstName, lastName }: Identity, event: AuditEvent): C
   return added
 }
 
-/**
- * Fails if another request has added the same link meanwhile. PostgreSQL then runs the whole change again.
- */
+/** Fails if another request has added the same link meanwhile. PostgreSQL then runs the whole change again. */
 const addLink = ({ provider, subject }: Pick<Identity, 'provider' | 'subject'>, eperson: string) =>
   db.insert(tables.identity, { provider, subject, eperson, linked: db.now() })
 

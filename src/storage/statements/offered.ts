@@ -14,6 +14,7 @@ export interface PartStatements {
 export type Parts = Readonly<Record<string, PartStatements>>
 
 export type AllOffered<P extends Parts> = { readonly [N in keyof P]: Offered<P[N]> }
+
 /** The functions with which an engine runs the statements of a part. */
 export interface Runners {
   read(work: Read<unknown>): Awaitable<unknown>

@@ -56,9 +56,7 @@ export interface Storage {
   readonly trail: Trail
   readonly metrics: StoreMetrics
   readonly clock: Clock
-  /**
-   * Rejects with `StoreUnavailable` if the store doesn't answer, or its files aren't those that were opened.
-   */
+  /** Rejects with `StoreUnavailable` if the store doesn't answer, or its files aren't those that were opened. */
   ping(): Awaitable<void>
   close(): Promise<void>
 }

@@ -24,9 +24,7 @@ import { mine } from './group-tree.ts'
 import type { Change, Read } from './statements.ts'
 import * as db from './statements.ts'
 
-/**
- * Rows of epersons. Every change of one gives them a new stamp, so that no node or thread uses stale data.
- */
+/** Rows of epersons. Every change of one gives them a new stamp, so that no node or thread uses stale data. */
 const seen = ['uuid', 'email', 'first_name', 'last_name', 'enabled', 'profile'] as const
 export const epersonColumns = seen.join(', ')
 

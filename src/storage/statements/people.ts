@@ -8,7 +8,7 @@ import {
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Credentials, EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
 import * as tables from '../schema/people.ts'
-import type { Part, Window } from '../window.ts'
+import type { Part, Window } from '../storage.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { keepList } from './entity-rows.ts'
 import { closeFor } from './entity-rules.ts'

@@ -126,9 +126,7 @@ function* lastMarker(): Read<Marker | undefined> {
   return { ...marker, heads: yield* db.rows<SignedHead>(sql, marker.n) }
 }
 
-/**
- * Maximum number of events, and of checkpoints, removed at a time, so that the writer isn't held for long.
- */
+/** Maximum number of events, and of checkpoints, removed at a time, so that the writer isn't held for long. */
 const pruneLimit = 1_000
 
 /**

@@ -65,9 +65,7 @@ function* areThere(rules: Readers): Change<boolean> {
 /** Maximum number of audiences that are read at a time. */
 const audiencesAtOnce = 1_000
 
-/**
- * Removes the rules for an eperson from all items and files. The caller has locked their row, to delete it.
- */
+/** Removes the rules for an eperson from all items and files. The caller has locked their row, to delete it. */
 export function* dropReader(eperson: string): Change<void> {
   const reader = `eperson:${eperson}`
   const naming = `%${JSON.stringify(reader)}%`

@@ -224,9 +224,7 @@ interface Known extends Omit<Secret, 'age'> {
   readonly signsFrom: number
 }
 
-/**
- * Puts the signing secret first. New secrets are accepted, but don't sign until all others have read them.
- */
+/** Puts the signing secret first. New secrets are accepted, but don't sign until all others have read them. */
 export function createSigningOrder() {
   let secrets: readonly Known[] = []
   let current: readonly Uint8Array[] = []

@@ -5,7 +5,7 @@ import { msNow } from '../../lib/ms-now.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { TrailKey } from '../../model/trail.ts'
 import type { NewRow, RowOf, Table } from '../schema/table.ts'
-import type { Part } from '../window.ts'
+import type { Part } from '../storage.ts'
 
 /**
  * Work of a store, written once for both engines (docs/decisions/0066): a generator whose steps an engine
@@ -145,7 +145,10 @@ export function* insertAll<T extends Table>(
     const marks = some.map((_, at) => `(${names.map((_, place) => `$${at * names.length + place + 1}`)})`)
     changed += yield* run(
       `INSERT INTO ${table.name} (${names.join(', ')}) VALUES ${marks}${unless && ` ON CONFLICT ${unless}`}`,
-      ...some.flatMap(row => valuesOf(row)),
+      // A row may leave out what may be null, in any place.
+      ...some.flatMap((row: Readonly<Record<string, unknown>>) =>
+        names.map(name => (row[name] ?? null) as Value),
+      ),
     )
     left = left.slice(some.length)
   }
