@@ -35,7 +35,7 @@ export function HalTable<Row>(parts: Parts<Row>): JSX.Element {
   if (problem || !value) return <Pending problem={problem} retry={reload} />
   if (value.total === 0) return empty
   return (
-    <div class={loading ? 'stale' : ''} aria-busy={loading}>
+    <div class="stale" aria-busy={loading}>
       <Progress busy={loading} />
       <Table
         label={label}

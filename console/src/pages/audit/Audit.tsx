@@ -115,7 +115,7 @@ export default function Audit(): JSX.Element {
       ) : value.total === 0 ? (
         <Empty icon={ScrollText} title={a('audit.none')} help={a('audit.none.help')} />
       ) : (
-        <div class={loading ? 'stale' : ''} aria-busy={loading}>
+        <div class="stale" aria-busy={loading}>
           <Table
             label={a('audit.title')}
             columns={columns(value.names)}

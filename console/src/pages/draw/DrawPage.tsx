@@ -160,7 +160,7 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
       ) : value.groups.length === 0 ? (
         <Empty title={t('entity.none.filtered')} help={t('entity.none.filtered.help')} />
       ) : (
-        <div class={loading ? 'stale' : ''}>
+        <div class="stale" aria-busy={loading}>
           <Figure
             asked={asked}
             groups={value}

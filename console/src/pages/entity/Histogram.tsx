@@ -80,7 +80,7 @@ export function Histogram({ entity, facet: { field }, scale, all }: HistogramPar
   if (problem) return <p class="soft small">{t('facets.failed')}</p>
   if (!value) return <Loading lines={2} />
   return (
-    <div class={`range-plot ${loading ? 'stale' : ''}`}>
+    <div class="range-plot stale" aria-busy={loading}>
       <Bars
         bars={barsOf(scale, value.steps)}
         isInside={at => at >= moved[0] && at < moved[1]}

@@ -254,7 +254,7 @@ function Shown({
     onOrder: showOrder,
   }
   return (
-    <div class={loading ? 'stale' : ''}>
+    <div class="stale" aria-busy={loading}>
       {isEdited(entity) ? (
         <EditTable
           {...table}

@@ -101,7 +101,7 @@ export default function QuestionsPage(): JSX.Element {
         ) : !value ? (
           <Loading />
         ) : (
-          <div class={loading ? 'stale' : ''}>
+          <div class="stale" aria-busy={loading}>
             <Shown {...value} page={page} size={size} />
           </div>
         )}

@@ -31,7 +31,7 @@ export function AllTokens(): JSX.Element {
       {total === 0 ? (
         <p class="soft">{t('none')}</p>
       ) : (
-        <div class={loading ? 'stale' : ''} aria-busy={loading}>
+        <div class="stale" aria-busy={loading}>
           <Progress busy={loading} />
           <Table
             whole
