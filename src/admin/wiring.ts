@@ -4,9 +4,11 @@ import type { SpecialGroups } from '../authn/special-groups.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { describeFault } from '../http/answer-problems.ts'
+import type { Repository } from '../items/statements/repository.ts'
 import type { Tally } from '../lib/tally.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
+import type { People } from '../people/statements.ts'
 import type { Storage } from '../storage/statements/parts.ts'
 import { accessRoutes } from './operation/access-routes.ts'
 import { identityRoutes } from './operation/identity-routes.ts'
@@ -33,7 +35,11 @@ interface Parts {
   readonly lookAgain: LookAgain
   readonly measures: Pick<Measures, 'bucketRequest'>
   readonly specialGroups: SpecialGroups
-  readonly storage: Storage & { readonly processes: Processes }
+  readonly storage: Storage & {
+    readonly people: People
+    readonly processes: Processes
+    readonly repository: Repository
+  }
   readonly tally: Tally
 }
 

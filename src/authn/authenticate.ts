@@ -9,8 +9,8 @@ import { type Grant, isAccessToken } from '../model/access-tokens.ts'
 import type { Acting, Authenticated, Caller } from '../model/caller.ts'
 import type { FactorPolicy } from '../model/factors.ts'
 import type { Measures } from '../model/measures.ts'
+import type { Accounts } from '../model/people.ts'
 import { isAllowed } from '../model/sessions.ts'
-import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { type SpecialGroups, withoutRepeats } from './special-groups.ts'
@@ -34,7 +34,7 @@ declare module 'fastify' {
 
 interface Parts extends Verifying {
   readonly config: Pick<FactorPolicy, 'secondFactor'>
-  readonly people: People
+  readonly people: Accounts
   readonly sessions: Sessions
   readonly measures: Pick<Measures, 'tokenRefused'>
   readonly specialGroups: SpecialGroups
@@ -190,7 +190,7 @@ function bareToken(request: FastifyRequest): string | undefined {
 const withoutAddress = new WeakMap<Verified, Authenticated>()
 
 export function authenticated(
-  people: People,
+  people: Accounts,
   verified: Verified,
   ipGroups: Caller['specialGroups'],
 ): Awaitable<Authenticated> {
@@ -199,7 +199,7 @@ export function authenticated(
   return firstCaller(people, verified).then(caller => withAddress(caller, ipGroups))
 }
 
-async function firstCaller(people: People, verified: Verified): Promise<Authenticated> {
+async function firstCaller(people: Accounts, verified: Verified): Promise<Authenticated> {
   const specialGroups = verified.sg.length === 0 ? [] : await people.groupsByUuid(verified.sg)
   const caller: Authenticated = { kind: 'eperson', ...verified, specialGroups }
   withoutAddress.set(verified, caller)
@@ -213,7 +213,7 @@ const withAddress = (caller: Authenticated, ipGroups: Caller['specialGroups']): 
 
 /** The eperson of a token, and the administrator who acts on their behalf, if any. */
 export function callerOf(
-  people: People,
+  people: Accounts,
   verified: Verified,
   ipGroups: Caller['specialGroups'],
 ): Awaitable<Authenticated | Acting> {

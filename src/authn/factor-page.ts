@@ -5,10 +5,10 @@ import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import type { Eperson } from '../model/accounts.ts'
 import type { Factor } from '../model/factors.ts'
-import type { People } from '../storage/people.ts'
-import type { Factors, FactorsOf } from '../storage/statements/factors.ts'
+import type { Accounts } from '../model/people.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
+import type { Factors, FactorsOf } from './factor-statements.ts'
 import type { LoginsUnderWay } from './logins-under-way.ts'
 import type { Passkeys } from './passkeys.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
@@ -23,7 +23,7 @@ export interface FactorParts {
   readonly factors: Factors
   readonly logins: LoginsUnderWay
   readonly passkeys: Passkeys
-  readonly people: Pick<People, 'credentials' | 'eperson'>
+  readonly people: Pick<Accounts, 'credentials' | 'eperson'>
   readonly sealed: SealedSecrets
   readonly secondFactor: SecondFactor
   readonly sessions: Pick<Sessions, 'of'>

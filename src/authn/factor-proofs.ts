@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Authenticated } from '../model/caller.ts'
-import type { People } from '../storage/people.ts'
-import type { Factors, FactorsOf } from '../storage/statements/factors.ts'
+import type { Accounts } from '../model/people.ts'
 import type { Clock } from '../storage/storage.ts'
 import { hashOfRecoveryCode, stepOf } from './factor-codes.ts'
+import type { Factors, FactorsOf } from './factor-statements.ts'
 import { type Challenged, type ChallengePurpose, credentialIn, type Passkeys } from './passkeys.ts'
 import { guessOf, type Passwords, provePassword } from './passwords.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
@@ -48,7 +48,7 @@ interface Parts {
   readonly factors: Pick<Factors, 'guess' | 'use' | 'useCode'>
   readonly passkeys: Pick<Passkeys, 'verify'>
   readonly passwords: Passwords
-  readonly people: Pick<People, 'credentials'>
+  readonly people: Pick<Accounts, 'credentials'>
   readonly sealed: SealedSecrets
   readonly throttle: Throttle
 }

@@ -9,7 +9,7 @@ import { objectIn } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
 import { createSameMachine } from '../http/same-machine.ts'
 import { commandLineMethod, passwordMethod } from '../model/accounts.ts'
-import type { Credentials, People } from '../storage/people.ts'
+import type { Accounts, Credentials } from '../model/people.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
 import type { Proof } from './factor-proofs.ts'
@@ -34,7 +34,7 @@ import type { Proven, Tokens } from './tokens.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly people: People
+  readonly people: Accounts
   readonly newSessions: NewSessions
   readonly sessions: Pick<Sessions, 'refresh'>
   readonly clock: Clock

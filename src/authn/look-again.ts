@@ -3,8 +3,8 @@ import { Problem } from '../http/problems.ts'
 import { RightsChanged } from '../lib/errors.ts'
 import { type Acting, type Authenticated, type Caller, grantOf, sessionsOf } from '../model/caller.ts'
 import { type FactorPolicy, lackOf } from '../model/factors.ts'
+import type { Accounts } from '../model/people.ts'
 import { isAlive, isAllowed } from '../model/sessions.ts'
-import type { People } from '../storage/people.ts'
 import type { AccessTokens } from '../storage/statements/access-tokens.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
@@ -15,7 +15,7 @@ import type { SpecialGroups } from './special-groups.ts'
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'find'>
   readonly config: FactorPolicy
-  readonly people: People
+  readonly people: Accounts
   readonly sessions: Sessions
   readonly clock: Clock
   readonly specialGroups: SpecialGroups

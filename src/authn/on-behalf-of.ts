@@ -6,7 +6,7 @@ import { lacksFactor, requireCaller } from '../http/require-caller.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type Acting, type Caller, isAdministrator } from '../model/caller.ts'
-import type { People } from '../storage/people.ts'
+import type { Accounts } from '../model/people.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
 import type { Trail } from '../storage/trail.ts'
 
@@ -19,7 +19,7 @@ export type OnBehalfOf = (
 ) => Promise<Caller>
 
 interface Parts {
-  readonly people: People
+  readonly people: Accounts
   readonly sessions: Sessions
   readonly trail: Trail
   readonly config: Pick<Config, 'loginOnBehalfOf' | 'onBehalfOfReason'>

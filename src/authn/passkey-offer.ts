@@ -1,5 +1,5 @@
 import type { Awaitable } from '../lib/awaitable.ts'
-import type { Factors } from '../storage/statements/factors.ts'
+import type { Factors } from './factor-statements.ts'
 
 /** Time in ms after which the store is asked again. */
 const lookAgainAfter = 1_000

@@ -6,10 +6,10 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import type { Authenticated } from '../model/caller.ts'
 import { beganWithFactor, demandsFactor, type FactorPolicy } from '../model/factors.ts'
 import { isAlive } from '../model/sessions.ts'
-import type { Factors, FactorsOf } from '../storage/statements/factors.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
 import type { Trail } from '../storage/trail.ts'
 import type { FactorProofs, Proof } from './factor-proofs.ts'
+import type { Factors, FactorsOf } from './factor-statements.ts'
 import {
   keyIn,
   type LoginsUnderWay,

@@ -4,7 +4,8 @@ import { providersIn } from '../config/providers.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
-import type { People } from '../storage/people.ts'
+import type { Accounts } from '../model/people.ts'
+import type { GroupTree } from '../storage/statements/group-tree.ts'
 
 /**
  * Groups that depend on the login method, the client's address or a provider's attributes (contract section
@@ -38,7 +39,8 @@ export type SpecialGroupRule = { readonly group: Group } & (
 /** Creates special groups from the configuration, and in the store those that don't exist. */
 export async function createSpecialGroups(
   { ipGroups, methodGroups, singleSignOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>,
-  people: Pick<People, 'ensureGroups' | 'withParents'>,
+  people: Pick<Accounts, 'ensureGroups'>,
+  { withParents }: GroupTree,
 ): Promise<SpecialGroups> {
   const names = [...specialGroupNames({ ipGroups, methodGroups, singleSignOn })]
   const groups = names.length === 0 ? [] : await people.ensureGroups(names)
@@ -83,7 +85,7 @@ export async function createSpecialGroups(
       const found = networks
         .filter(({ inside, outside }) => inside(ip) && !outside(ip))
         .map(({ group }) => group)
-      return found.length === 0 ? none : people.withParents(withoutRepeats(found))
+      return found.length === 0 ? none : withParents(withoutRepeats(found))
     },
     ofLogin: (method, given = []) => {
       const ofMethod = methodGroups.filter(one => one.method === method).map(({ group }) => group)

@@ -11,7 +11,7 @@ import { type Awaitable, andThen } from '../lib/awaitable.ts'
 import { memo } from '../lib/memo.ts'
 import { type Group, type LoginMethod, passwordMethod, twoFactorMethod } from '../model/accounts.ts'
 import type { Caller } from '../model/caller.ts'
-import type { People } from '../storage/people.ts'
+import type { Accounts } from '../model/people.ts'
 import { authenticated } from './authenticate.ts'
 import type { Trade } from './logins-under-way.ts'
 import type { Offer } from './passkey-offer.ts'
@@ -23,7 +23,7 @@ const methodShown = (method: LoginMethod): LoginMethod =>
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly people: People
+  readonly people: Accounts
   readonly addresses: Addresses
   readonly offer: Pick<Offer, 'challengeNow'>
   readonly config: SpecialGroupConfig

@@ -7,7 +7,7 @@ import { emailKey, type LoginMethod } from '../model/accounts.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Keys } from '../model/throttle.ts'
-import type { Attempt, Attempts, BegunAttempt as Begun } from '../storage/statements/attempts.ts'
+import type { Attempt, Attempts, BegunAttempt as Begun } from './attempt-statements.ts'
 
 /** The account being logged in to. */
 interface Account {

@@ -7,10 +7,13 @@ import { factorMethods } from '../model/factors.ts'
 import { keyringOf } from '../model/keys.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
+import type { Accounts } from '../model/people.ts'
 import type { Storage } from '../storage/statements/parts.ts'
 import { accessTokenRoutes } from './access-token-routes.ts'
+import type { Attempts } from './attempt-statements.ts'
 import { createFactorProofs } from './factor-proofs.ts'
 import { factorRoutes } from './factor-routes.ts'
+import type { Factors } from './factor-statements.ts'
 import { loginRoutes } from './login.ts'
 import { createLoginsUnderWay } from './logins-under-way.ts'
 import { logoutRoutes } from './logout.ts'
@@ -42,17 +45,22 @@ interface Parts {
   readonly limits: Pick<Limits, 'passwords'>
   readonly measures: Measures
   readonly passwordCost: PasswordCost | undefined
-  readonly storage: Storage
+  readonly storage: Storage & {
+    readonly attempts: Attempts
+    readonly factors: Factors
+    readonly people: Accounts
+  }
   readonly ways: readonly Way[]
 }
 
 /** Creates the parts of authentication: secrets, passwords, tokens, special groups and the throttle. */
 export async function createAuthentication({ config, limits, measures, passwordCost, storage, ways }: Parts) {
-  const { accessTokens, attempts, clock, factors, identities, people, secrets, sessions, trail } = storage
+  const { accessTokens, attempts, clock, factors, groupTree, identities, people, secrets, sessions, trail } =
+    storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
   const passwords = createPasswords(limits.passwords, passwordCost)
   const tickets = createTickets(identities, clock)
-  const specialGroups = await createSpecialGroups(config, people)
+  const specialGroups = await createSpecialGroups(config, people, groupTree)
   const throttle = createThrottle({
     attempts,
     keyring,

@@ -1,5 +1,6 @@
 import { OperatorError } from '../lib/errors.ts'
-import type { Credentials, People } from '../storage/people.ts'
+import type { Credentials } from '../model/people.ts'
+import type { People } from '../people/statements.ts'
 
 /** The command failed. The message says why, and what would help. Exit code 1. */
 export class Failure extends OperatorError {}

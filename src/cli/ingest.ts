@@ -8,7 +8,7 @@ import { BadItem } from '../items/ingest/item.ts'
 import { openItems, requireItems } from '../items/ingest/open-items.ts'
 import { parseDay, shellWord } from '../items/ingest/readers.ts'
 import { describeReaders, epersonOf, groupRuleForms, type Readers } from '../model/readers.ts'
-import type { People } from '../storage/people.ts'
+import type { People } from '../people/statements.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { asProcess, type Listed, withProgress } from './long-work.ts'
@@ -76,6 +76,7 @@ async function run(folder: string, options: Options): Promise<void> {
           repository,
           files,
           read,
+          hidden: config.hiddenMetadata,
           event: commandEvent('item.add'),
           dryRun,
           addOnly: options.addOnly ?? false,

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../http/connection.ts'
 import { recordsIn } from '../items/list.ts'
+import type { Repository } from '../items/statements/repository.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { viewerOf } from '../model/caller.ts'
 import { type Condition, listOf } from '../model/plan.ts'
+import type { People } from '../people/statements.ts'
 import type { Entities } from '../storage/entities.ts'
-import type { People } from '../storage/people.ts'
-import type { Repository } from '../storage/repository.ts'
 
 interface Parts {
   readonly entities: Entities

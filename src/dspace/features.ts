@@ -1,10 +1,10 @@
 import { type Config, specialGroupNames } from '../config/config.ts'
 import { itemFeatures } from '../items/features.ts'
+import type { Repository } from '../items/statements/repository.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { administratorGroup, type Eperson, passwordMethod } from '../model/accounts.ts'
 import type { Viewer } from '../model/readers.ts'
-import type { People } from '../storage/people.ts'
-import type { Repository } from '../storage/repository.ts'
+import type { People } from '../people/statements.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
 
 /**

@@ -7,13 +7,13 @@ import { type Query, tokenParameter } from '../http/parameters.ts'
 import { changed, precondition, rangeCounts } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
 import type { Counter } from '../lib/counter.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Acting, type Authenticated, type Caller, mayRead } from '../model/caller.ts'
 import type { Bitstream } from '../model/items.ts'
 import type { Limits } from '../model/limits.ts'
 import { admits, today } from '../model/readers.ts'
-import type { Repository } from '../storage/repository.ts'
 import type { FileStore } from './file-store.ts'
 import type { HandOver } from './hand-over.ts'
 import type { Opened } from './opened.ts'
@@ -24,7 +24,7 @@ import { type Body, createPieceReader, partialBody, wholeBody } from './read-pie
 const contract = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly repository: Repository
+  readonly repository: { bitstream(uuid: string): Awaitable<Bitstream | undefined> }
   readonly files: FileStore
   readonly leases: Leases
   readonly limits: Pick<Limits, 'transfers' | 'largePieces'>

@@ -1,6 +1,7 @@
 import type { BucketPlace } from '../config/files-place.ts'
 import type { Content } from '../model/items.ts'
-import type { Repository } from '../storage/repository.ts'
+import type { StoreState } from '../storage/statements/store-state.ts'
+import type { ContentStore } from './content-statements.ts'
 import type { FileStore } from './file-store.ts'
 
 /**
@@ -87,17 +88,7 @@ export interface SweepReport {
 }
 
 /** The parts of a store that its files depend on. */
-export type FilesStore = Pick<
-  Repository,
-  | 'storeId'
-  | 'copiedFrom'
-  | 'contents'
-  | 'contentsInUse'
-  | 'claimContent'
-  | 'sweepContents'
-  | 'endDeletion'
-  | 'forgetClaims'
->
+export type FilesStore = Omit<ContentStore, 'holders'> & Pick<StoreState, 'storeId' | 'copiedFrom'>
 
 /** In place of a store where there is none yet, or none that knows the contents. Nothing may be removed then. */
 export const noStore: FilesStore = {

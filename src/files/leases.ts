@@ -7,8 +7,8 @@ import { prefixInUse } from '../http/addresses.ts'
 import { cookiesOf, setCookie } from '../http/cookies.ts'
 import type { Acting, Authenticated } from '../model/caller.ts'
 import type { Bitstream } from '../model/items.ts'
+import type { Accounts } from '../model/people.ts'
 import { isAllowed } from '../model/sessions.ts'
-import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
 
 const cookie = 'CARREL-LEASE'
@@ -20,7 +20,7 @@ const maxCookies = 4
 const kindOf = ({ uuid, sha256 }: Pick<Bitstream, 'uuid' | 'sha256'>) => `lease/${uuid}/${sha256}` as const
 
 interface Parts {
-  readonly people: People
+  readonly people: Accounts
   readonly sessions: Sessions
   readonly config: Pick<Config, 'basePath' | 'baseUrl' | 'leaseLifetime'>
   readonly specialGroups: SpecialGroups

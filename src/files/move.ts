@@ -5,7 +5,7 @@ import { type FilesPlace, placeText } from '../config/files-place.ts'
 import { OperatorError, WrongAnswer } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
-import type { Repository } from '../storage/repository.ts'
+import type { ContentStore } from './content-statements.ts'
 import type { Files, SweepReport } from './files.ts'
 import { type Damage, damageOf, eachContent, examine, type Missing, missingOf } from './verify.ts'
 
@@ -27,7 +27,7 @@ export interface MoveReport {
 interface Moving {
   readonly from: Files
   readonly to: Files
-  readonly repository: Pick<Repository, 'contents' | 'contentsInUse' | 'holders'>
+  readonly repository: Pick<ContentStore, 'contents' | 'contentsInUse' | 'holders'>
   /** True to remove each content from the old place once it was read in the new one. */
   readonly remove: boolean
 }

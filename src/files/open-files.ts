@@ -2,7 +2,6 @@ import { opendir, rm } from 'node:fs/promises'
 import type { FilesPlace } from '../config/files-place.ts'
 import { StoreUnavailable } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
-import type { Repository } from '../storage/repository.ts'
 import type { CountRequest } from './bucket-requests.ts'
 import { createFileStore } from './file-store.ts'
 import type { Files, FilesStore } from './files.ts'
@@ -54,7 +53,7 @@ function openFolder(folder: string, store: FilesStore): Files {
  * where another file system was mounted. Before there are files, no folder is needed.
  * @throws StoreUnavailable saying what to do
  */
-async function requireFolder(folder: string, { contents }: Pick<Repository, 'contents'>): Promise<void> {
+async function requireFolder(folder: string, { contents }: Pick<FilesStore, 'contents'>): Promise<void> {
   if (!(await isMissingOrEmpty(folder)) || (await contents('', 1)).length === 0) return
   throw new StoreUnavailable(
     `the folder of files ${folder} is missing or empty: put it back, mount it, or restore it from a backup; nothing needs a restart`,

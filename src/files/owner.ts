@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { makeFolder } from '../lib/durable-names.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
-import type { Repository } from '../storage/repository.ts'
+import type { FilesStore } from './files.ts'
 import { isSha256, type Layout, layoutOf, syncFolder, temporaryIn, toStoreUnavailable } from './layout.ts'
 
 /** The files belong to another store, so nothing was removed. */
@@ -25,7 +25,7 @@ class UnfinishedCopy extends OperatorError {
   }
 }
 
-type Store = Pick<Repository, 'storeId' | 'contents' | 'copiedFrom'>
+type Store = Pick<FilesStore, 'storeId' | 'contents' | 'copiedFrom'>
 
 /** A place of files that has an owner: the text that names it, and what is there. */
 export interface OwnedPlace {

@@ -1,6 +1,6 @@
 import { StoreUnavailable, WrongAnswer } from '../lib/errors.ts'
 import type { Content } from '../model/items.ts'
-import type { Repository } from '../storage/repository.ts'
+import type { ContentStore } from './content-statements.ts'
 import type { FileStore } from './file-store.ts'
 import { type Opened, readThrough } from './opened.ts'
 
@@ -32,7 +32,7 @@ const maxReads = 4
  * @throws the reason of the signal when it aborts
  */
 export async function eachContent(
-  repository: Pick<Repository, 'contents'>,
+  repository: Pick<ContentStore, 'contents'>,
   work: (content: Content) => Promise<void>,
   progress: (share: number) => void = () => {},
   signal?: AbortSignal,
@@ -82,7 +82,7 @@ export async function verify(
   return report
 }
 
-type Known = Pick<Repository, 'contents' | 'contentsInUse' | 'holders'>
+type Known = Pick<ContentStore, 'contents' | 'contentsInUse' | 'holders'>
 
 /**
  * Reads a content and compares it with its SHA-256.

@@ -3,7 +3,7 @@ import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Caller, isAdministrator, mayRead, viewerOf } from '../model/caller.ts'
 import { type Bitstream, type Bundle, type Item, withoutHidden } from '../model/items.ts'
-import type { BundlePlace, Repository } from '../storage/repository.ts'
+import type { BundlePlace, Repository } from './statements/repository.ts'
 
 /** An anonymous caller who may not read something gets 401, an eperson 403; what doesn't exist is 404 (F1). */
 

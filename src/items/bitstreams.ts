@@ -8,11 +8,11 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { mayRead, viewerOf } from '../model/caller.ts'
 import type { Entities } from '../storage/entities.ts'
-import type { Repository } from '../storage/repository.ts'
 import { bundleWith, readableBitstream, readableBundle, readableItem } from './access.ts'
 import { accessStatusBody, bitstreamBody, bundleBody, itemBody, type ShownBitstream } from './bodies.ts'
 import { allFormats, formatBody, formatOfId } from './formats.ts'
 import { listPage } from './list.ts'
+import type { Repository } from './statements/repository.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const toReaders = reads(openRightTo('read the item'), 'items')

@@ -1,6 +1,6 @@
 import type { Item } from '../model/items.ts'
 import { admits, admitsWriter, today, type Viewer } from '../model/readers.ts'
-import type { Repository } from '../storage/repository.ts'
+import type { Repository } from './statements/repository.ts'
 
 interface Who {
   readonly administrator: boolean

@@ -8,16 +8,16 @@ import { Problem } from '../http/problems.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
-import type { People } from '../storage/people.ts'
-import type { Repository } from '../storage/repository.ts'
+import type { Accounts } from '../model/people.ts'
 import { readableBitstream, readableItem } from './access.ts'
 import { bitstreamBody, itemBody } from './bodies.ts'
+import type { Repository } from './statements/repository.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const toReaders = reads(openRightTo('read the object'), 'items')
 
 interface Parts {
-  readonly people: Pick<People, 'eperson' | 'group'>
+  readonly people: Pick<Accounts, 'eperson' | 'group'>
   readonly addresses: Addresses
   readonly asksAgreement: boolean
   readonly config: Pick<Config, 'hiddenMetadata'> & SpecialGroupConfig

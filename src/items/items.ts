@@ -7,7 +7,6 @@ import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { mayRead } from '../model/caller.ts'
 import type { Entities } from '../storage/entities.ts'
-import type { Repository } from '../storage/repository.ts'
 import { mainFile, readableItem } from './access.ts'
 import {
   accessStatusBody,
@@ -19,6 +18,7 @@ import {
   type ShownItem,
 } from './bodies.ts'
 import { listPage } from './list.ts'
+import type { Repository } from './statements/repository.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const toReaders = reads(openRightTo('read the item'), 'items')

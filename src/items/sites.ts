@@ -8,8 +8,8 @@ import { halPage, readPage, selfOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { Metadata } from '../model/items.ts'
-import type { Repository } from '../storage/repository.ts'
 import { metadataBody, siteTag } from './bodies.ts'
+import type { Repository } from './statements/repository.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

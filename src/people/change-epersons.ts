@@ -13,9 +13,9 @@ import { epersonBody } from '../http/resources/people.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
-import type { People } from '../storage/people.ts'
 import { newPerson, passwordIn } from './eperson-input.ts'
 import { hasMailToken, mailEvent, mailToken, type Registrations } from './registrations.ts'
+import type { People } from './statements.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

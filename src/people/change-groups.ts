@@ -19,9 +19,9 @@ import {
   maxLevels,
   type NewGroup,
   type OneRefused,
-  type People,
-} from '../storage/people.ts'
+} from '../model/people.ts'
 import { type Fields, metadataChange, metadataOf, textUpTo, type Values } from './single-metadata.ts'
+import type { People } from './statements.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const byAdministrators = (body: Body) => changes('administrator', 'none', body, { to: 'change groups' })

@@ -8,9 +8,9 @@ import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { People } from '../storage/people.ts'
 import type { AccessTokens } from '../storage/statements/access-tokens.ts'
 import type { Sessions } from '../storage/statements/sessions.ts'
+import type { People } from './statements.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const to = 'see or end the logins of others'

@@ -1,7 +1,7 @@
 import { patchRefused } from '../http/json-patch.ts'
 import { Problem } from '../http/problems.ts'
 import { agreementField, type Profile, profileFields } from '../model/accounts.ts'
-import type { NewPerson } from '../storage/people.ts'
+import type { NewPerson } from '../model/people.ts'
 import { type Fields, metadataOf, textUpTo } from './single-metadata.ts'
 
 /** Epersons as DSpace's clients write them. */

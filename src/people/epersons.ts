@@ -13,7 +13,8 @@ import type { EpersonBody } from '../http/resources/schemas.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
 import { isAdministrator } from '../model/caller.ts'
-import type { EpersonSearch, People } from '../storage/people.ts'
+import type { EpersonSearch } from '../model/people.ts'
+import type { People } from './statements.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const toAdministrators = reads('administrator', 'people')

@@ -11,9 +11,10 @@ import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson, Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
+import type { GroupSearch } from '../model/people.ts'
 import { openGroup, withOpenGroups } from '../model/readers.ts'
-import type { GroupSearch, People } from '../storage/people.ts'
 import { groupParameter, listedBodies, searchText } from './epersons.ts'
+import type { People } from './statements.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 const toAdministrators = reads('administrator', 'people')

@@ -19,12 +19,13 @@ import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { isAdministrator } from '../model/caller.ts'
-import type { EpersonChange, People } from '../storage/people.ts'
+import type { EpersonChange } from '../model/people.ts'
 import type { Trail } from '../storage/trail.ts'
 import { known, lastAdministrator, noEperson } from './change-epersons.ts'
 import { emailOf, epersonFields, flag, passwordIn, refuseCertificate, refuseNetId } from './eperson-input.ts'
 import { hasMailToken, mailEvent, mailToken, type Registrations } from './registrations.ts'
 import { metadataChange, type Values } from './single-metadata.ts'
+import type { People } from './statements.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -10,9 +10,10 @@ import { clientAddress } from '../lib/addresses.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 import { type Eperson, emailKey, passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { NewPerson, People } from '../storage/people.ts'
+import type { NewPerson } from '../model/people.ts'
 import type { Trail } from '../storage/trail.ts'
 import type { Mail, Mailer } from './mailer.ts'
+import type { People } from './statements.ts'
 
 /** Requests by mail that need no session: a new account, or a new password (docs/decisions/0045). */
 export const registrationKinds = ['register', 'forgot'] as const

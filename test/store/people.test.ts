@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Store } from '../../src/features.ts'
-import type { EpersonSearch, NewPerson } from '../../src/storage/people.ts'
+import type { EpersonSearch, NewPerson } from '../../src/model/people.ts'
 import type { Window } from '../../src/storage/storage.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
@@ -109,7 +109,7 @@ test('M6 groups are in groups through any number of levels, in no circle, and ne
   const { direct, inclusions } = await people.membershipsOf(ada.uuid, [])
   assert.deepEqual([direct, inclusions.length], [[uuid(19)], 19])
   const top = [{ uuid: uuid(19), name: 'level 19' }]
-  assert.equal((await people.withParents(top)).length, 20)
+  assert.equal((await storage.groupTree.withParents(top)).length, 20)
   assert.equal((await people.groupsByUuid([uuid(19)])).length, 20)
   const inside = { group: uuid(0), is: true }
   const children = await people.findGroups({ text: '', inside }, window, storeClient)

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
+import { holderExpression, maxHolders } from '../../files/content-statements.ts'
 import { type Opened, readThrough } from '../../files/opened.ts'
 import type { Database } from '../../lib/sqlite.ts'
 import type { Content } from '../../model/items.ts'
-import { holderExpression, maxHolders } from '../../storage/statements/items.ts'
 
 /** Number of contents worked on at once, equal to the default size of Node's thread pool. */
 const maxAtOnce = 4

@@ -5,7 +5,7 @@ import { badParameter } from '../../http/parameters.ts'
 import { clientAddress } from '../../lib/addresses.ts'
 import type { Group, Session } from '../../model/accounts.ts'
 import type { Caller } from '../../model/caller.ts'
-import type { People } from '../../storage/people.ts'
+import type { People } from '../../people/statements.ts'
 
 interface Parts {
   readonly people: Pick<People, 'groupsByUuid' | 'membershipsOf'>

@@ -1,14 +1,16 @@
 import type { Config } from '../../config/config.ts'
 import { Problem } from '../../http/problems.ts'
+import type { Repository } from '../../items/statements/repository.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import { agreementField } from '../../model/accounts.ts'
+import type { People } from '../../people/statements.ts'
 import type { Storage } from '../../storage/statements/parts.ts'
 import type { Script } from './scripts.ts'
 
 interface Parts {
   readonly config: Pick<Config, 'backups' | 'database' | 'dataFolder' | 'files'>
-  readonly storage: Pick<Storage, 'people' | 'repository' | 'trail'>
+  readonly storage: Pick<Storage, 'trail'> & { readonly people: People; readonly repository: Repository }
 }
 
 /** The default of `carrel backup`. */

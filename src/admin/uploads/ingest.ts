@@ -6,9 +6,9 @@ import { ImportError } from '../../import/import-error.ts'
 import { countsOf, ingest } from '../../items/ingest/ingest.ts'
 import { openItems } from '../../items/ingest/open-items.ts'
 import { rootOf, unpack } from '../../items/ingest/unpack.ts'
+import type { Repository } from '../../items/statements/repository.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import type { Report, Running } from '../../lib/threads/child.ts'
-import type { Repository } from '../../storage/repository.ts'
 import { freeIn } from './folder.ts'
 import type { IngestJob } from './ingest-job.ts'
 
@@ -54,6 +54,7 @@ async function ingestFolder(
     repository,
     files,
     read,
+    hidden: config.hiddenMetadata,
     event,
     dryRun,
     addOnly,

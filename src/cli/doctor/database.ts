@@ -1,7 +1,7 @@
 import { isLoopbackName } from '../../lib/addresses.ts'
 import { databaseAddress } from '../../lib/database-address.ts'
 import type { Finding } from '../../lib/findings.ts'
-import type { ConnectionLimit, ReplicaFacts, ServerFacts } from '../../storage/inspection.ts'
+import type { ConnectionLimit, ReplicaFacts, ServerFacts } from '../../storage/statements/inspect.ts'
 import { type Check, findingsAbout } from './finding.ts'
 
 const { ok, note, warning, error } = findingsAbout('database')

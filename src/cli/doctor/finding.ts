@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { type Finding, findingsIn } from '../../lib/findings.ts'
-import type { StoreFacts } from '../../storage/inspection.ts'
+import type { StoreFacts } from '../../storage/statements/inspect.ts'
 import type { FolderFacts } from './folder-facts.ts'
 import { words } from './words.ts'
 

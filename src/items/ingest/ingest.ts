@@ -3,7 +3,8 @@ import { createFairQueue, nobody } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Content, KnownItem, NewItem } from '../../model/items.ts'
 import { type Readers, readersText, readRules } from '../../model/readers.ts'
-import type { PutOutcome, Repository } from '../../storage/repository.ts'
+import type { PutOutcome } from '../statements/put-items.ts'
+import type { Repository } from '../statements/repository.ts'
 import { type Candidate, type Candidates, inBatches } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem, renamedIn, toNewItem } from './item.ts'
 import { isDescribedAlike, isOfAnother, otherItem } from './origin.ts'
@@ -47,13 +48,15 @@ interface Failed {
 }
 
 interface Options {
-  readonly repository: Pick<Repository, 'knownItems' | 'bitstreamsOf' | 'putItems'>
+  readonly repository: Pick<Repository, 'addAudiences' | 'bitstreamsOf' | 'knownItems' | 'putItems'>
   readonly files: Pick<FileStore, 'keepOpened' | 'holds'>
   /**
    * Readers for items without readers in the source; null: existing items keep theirs, and new
    * ones get the default (D7).
    */
   readonly read: Readers | null
+  /** Fields of metadata that only administrators see (Q19). */
+  readonly hidden: readonly string[]
   /** The event for the audit trail. */
   readonly event: AuditEvent
   /** True to only report what would happen, and write nothing. */
@@ -224,10 +227,11 @@ class Ingest {
 
   async #commit(ready: readonly Prepared[], since: number): Promise<void> {
     if (ready.length === 0) return
-    const { repository, event, nameIs } = this.#options
+    const { repository, event, hidden, nameIs } = this.#options
     if (performance.now() - since > slowMilliseconds) await this.#restoreSwept(ready)
     const items = ready.map(({ item }) => item)
-    const outcomes = await repository.putItems(items, event)
+    await repository.addAudiences(items)
+    const outcomes = await repository.putItems(items, event, hidden)
     for (const [at, { where, item, access }] of ready.entries()) {
       const outcome = outcomes[at] ?? 'unchanged'
       // Another run has stored the item since it was looked up.

@@ -1,6 +1,6 @@
 import { type ReaderRule, type Readers, readRules, writeRules } from '../../model/readers.ts'
-import type { ObjectKind, Repository } from '../../storage/repository.ts'
 import type { Part, Window } from '../../storage/storage.ts'
+import type { ObjectKind, Repository } from '../statements/repository.ts'
 import { findObject, type Policy, type PolicyStore } from './policy-rules.ts'
 
 export interface ListedPolicyStore extends PolicyStore {

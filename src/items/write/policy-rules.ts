@@ -5,6 +5,7 @@ import { administratorGroup, type Eperson, type Group } from '../../model/accoun
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { PolicyNote } from '../../model/item-changes.ts'
 import { maxReadersBytes } from '../../model/items.ts'
+import type { Accounts } from '../../model/people.ts'
 import {
   epersonOf,
   epersonsIn,
@@ -17,8 +18,7 @@ import {
   readRules,
   writeRules,
 } from '../../model/readers.ts'
-import type { People } from '../../storage/people.ts'
-import type { Repository } from '../../storage/repository.ts'
+import type { Repository } from '../statements/repository.ts'
 import { refuseOutcome, retryStale } from './outcomes.ts'
 import { lineFault, textFault } from './texts.ts'
 
@@ -202,7 +202,7 @@ export async function editPolicies(
   refuseOutcome(outcome, 'policy')
 }
 
-export type KnownPeople = Pick<People, 'eperson' | 'groupsByName' | 'groupsByUuid'>
+export type KnownPeople = Pick<Accounts, 'eperson' | 'groupsByName' | 'groupsByUuid'>
 
 /** The kinds of recipients, with the names that parameters and addresses use. */
 export const kinds = ['group', 'eperson'] as const

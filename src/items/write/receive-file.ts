@@ -8,7 +8,7 @@ import { Problem } from '../../http/problems.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Content } from '../../model/items.ts'
 import type { Uploads } from '../../model/uploads.ts'
-import type { Repository } from '../../storage/repository.ts'
+import type { Repository } from '../statements/repository.ts'
 import { bodyLimit, refuseOutcome } from './outcomes.ts'
 
 export interface ReceiverParts {

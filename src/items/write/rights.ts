@@ -3,7 +3,7 @@ import { Problem } from '../../http/problems.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import { type Caller, mayWrite } from '../../model/caller.ts'
 import type { Bitstream, Bundle, Item } from '../../model/items.ts'
-import type { Repository } from '../../storage/repository.ts'
+import type { Repository } from '../statements/repository.ts'
 
 /**
  * Items can be changed by administrators, and by groups and epersons with the right to write in a rule

@@ -1,7 +1,6 @@
 import { setAhead } from '../../lib/ms-now.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { createFieldFiles } from '../records/field-files.ts'
-import type { Repository } from '../repository.ts'
 import { type EngineOptions, partFor } from '../runtime/event-loops.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
@@ -23,7 +22,7 @@ import { patiently, startPatience } from './errors.ts'
 import { recordEvent } from './events.ts'
 import { beginAtProvider, refreshSession } from './hot.ts'
 import { openMigrated, transactionOn } from './migrate.ts'
-import { change, perform } from './perform.ts'
+import { type AudiencesOf, change, perform } from './perform.ts'
 import { type ConnectionSettings, openPools, type Pools, postgresMetrics, unlimitedTo } from './pools.ts'
 import { lazyWorker, recordTables } from './record-source.ts'
 import { createServerWatch } from './server-watch.ts'
@@ -138,10 +137,14 @@ export async function openEngine<F extends Parts>(
     shared.loop === null ? await openMigrated(unlimitedTo(options, key), options.create) : undefined
   const pools = openPools(options, key, watch)
   const { accounts } = pools
-  const runners = runnersOn(accounts, { ...ownParts, ...features })
-  const offered = offerAll(ownParts, runners)
+  const offered = offerAll(ownParts, runnersOn(accounts, ownParts))
   const known = createKnownParts(options, pools, offered, watch)
   const { clock, secrets, keyring, lookup, entities } = known
+  const audiencesOf: AudiencesOf = async (viewer, how) => {
+    // The look-up brings the list of audiences up to date.
+    await lookup.ask()
+    return known.audiences.admitting(viewer, how)
+  }
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
   const events = new RepeatedEvents({
@@ -182,17 +185,15 @@ export async function openEngine<F extends Parts>(
     shared.loop === null
       ? keepTrail(trail, options.eventsRetention, clock)
       : keepTrail({ ...trail, checkpoint: lookForKey }, null, clock)
-  const { people, identities } = offered
+  const { groupTree, identities } = offered
   const storage: Storage = {
     ...offered,
     isNew: started?.isNew ?? false,
-    people: {
-      ...people,
-      withParents: keepParents(async () => (await lookup.ask()).groups, people.withParents),
+    groupTree: {
+      withParents: keepParents(async () => (await lookup.ask()).groups, groupTree.withParents),
     },
     sessions: sessionsOn(pools, offered.sessions, lookup, events),
     entities,
-    repository: repositoryOn(offered.repository, known, options.hiddenMetadata),
     secrets,
     identities: { ...identities, begin: (login, event) => beginAtProvider(accounts, login, event) },
     metrics: postgresMetrics(pools, { trail: offered.trail.size, held: offered.entities.heldSize }, shared),
@@ -201,13 +202,13 @@ export async function openEngine<F extends Parts>(
     ping: () => lookup.ask().then(() => check.requireSome()),
     close,
   }
-  return { ...offerAll(features, runners), ...storage }
+  return { ...offerAll(features, runnersOn(accounts, features, audiencesOf)), ...storage }
 }
 
 const runnersOn =
-  (pool: Pools['accounts'], parts: Parts) =>
+  (pool: Pools['accounts'], parts: Parts, audiencesOf?: AudiencesOf) =>
   (name: string): Runners => ({
-    read: work => perform(pool, work),
+    read: work => perform(pool, work, audiencesOf),
     change: (_, work) => change(pool, work),
     search: (method, args) => perform(pool, statementsNamed(parts, 'searches', name, method)(...args)),
   })
@@ -232,25 +233,5 @@ const sessionsOn = (
     } finally {
       await patient.close()
     }
-  },
-})
-
-const repositoryOn = (
-  repository: OwnOffers['repository'],
-  { lookup, audiences }: KnownParts,
-  hidden: readonly string[],
-): Repository => ({
-  ...repository,
-  bitstreamsIn: async (bundle, viewer, window) => {
-    // The look-up brings the list of audiences up to date.
-    await lookup.ask()
-    const admitting = viewer.kind === 'administrator' ? null : audiences.admitting(viewer, 'by address')
-    return repository.bitstreamsIn(bundle, admitting, window)
-  },
-  putItems: async (items, event) => {
-    // New audiences have a transaction of their own, so that the row of the state isn't locked until all
-    // items are there.
-    await repository.addAudiences(items)
-    return repository.putItems(items, event, hidden)
   },
 })

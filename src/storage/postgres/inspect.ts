@@ -1,7 +1,12 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
-import type { ConnectionLimit, ReplicaFacts, ServerFacts, StoreFacts } from '../inspection.ts'
 import { newestOf } from '../schema.ts'
-import { factsOf } from '../statements/inspect.ts'
+import {
+  type ConnectionLimit,
+  factsOf,
+  type ReplicaFacts,
+  type ServerFacts,
+  type StoreFacts,
+} from '../statements/inspect.ts'
 import { type Connection, connect } from './driver.ts'
 import { codeOf } from './errors.ts'
 import { hasSchema } from './migrate.ts'

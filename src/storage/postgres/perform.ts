@@ -1,4 +1,6 @@
+import type { Viewer } from '../../model/readers.ts'
 import type { TrailKey } from '../../model/trail.ts'
+import type { Seen } from '../statements/audiences.ts'
 import {
   type Change,
   type Relying,
@@ -15,12 +17,24 @@ import { recordEvent, recordEvents } from './events.ts'
 /**
  * Runs statements, in the transaction of the caller if they are a change.
  * @param db a connection in a transaction, or for reads any of a pool
+ * @param audiencesOf for reads of an event loop
  */
-export async function perform<T>(db: Connection | Pool, work: Statements<T>): Promise<T> {
-  const rights = { wereAsked: false }
+export async function perform<T>(
+  db: Connection | Pool,
+  work: Statements<T>,
+  audiencesOf?: AudiencesOf,
+): Promise<T> {
+  const run = { wereRightsAsked: false, audiencesOf }
   let step = work.next()
-  while (!step.done) step = work.next(await resultOf(db, step.value, rights))
+  while (!step.done) step = work.next(await resultOf(db, step.value, run))
   return step.value
+}
+
+export type AudiencesOf = (viewer: Viewer, how: Seen) => Promise<readonly number[]>
+
+interface Run {
+  wereRightsAsked: boolean
+  readonly audiencesOf: AudiencesOf | undefined
 }
 
 /** Runs a change in a transaction, and again after a conflict. @param work makes the statements */
@@ -46,12 +60,12 @@ export async function withConnection<T>(
   }
 }
 
-async function resultOf(db: Connection | Pool, step: Step, rights: { wereAsked: boolean }): Promise<unknown> {
+async function resultOf(db: Connection | Pool, step: Step, run: Run): Promise<unknown> {
   switch (step.kind) {
     case 'rows':
       return db.rows(textOf(step), ...step.values.map(storable))
     case 'together':
-      return Promise.all(step.reads.map(read => perform(db, read)))
+      return Promise.all(step.reads.map(read => perform(db, read, run.audiencesOf)))
     case 'run':
       return db.run(textOf(step), ...step.values.map(storable))
     case 'lock':
@@ -60,14 +74,17 @@ async function resultOf(db: Connection | Pool, step: Step, rights: { wereAsked: 
       return (await db.rows<{ stamp: number }>("SELECT nextval('stamp') AS stamp"))[0]?.stamp
     case 'clock':
       return (await db.rows<{ now: number }>(`SELECT ${storeTime.postgres} AS now`))[0]?.now
+    case 'audiences':
+      if (!run.audiencesOf) throw new Error('audiences are known to event loops')
+      return run.audiencesOf(step.viewer, 'by address')
     case 'rights':
-      rights.wereAsked = true
+      run.wereRightsAsked = true
       return haveRights(db, step.events, step.lock)
     case 'event':
-      if (step.event.reliesOn && !rights.wereAsked) throw new Error('a change did not look at its rights')
+      if (step.event.reliesOn && !run.wereRightsAsked) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)
     case 'events':
-      if (!rights.wereAsked) throw new Error('changes did not look at their rights')
+      if (!run.wereRightsAsked) throw new Error('changes did not look at their rights')
       if (!('chain' in db)) throw new Error('events at once belong to a transaction')
       return recordEvents(db, step.events)
     case 'key':

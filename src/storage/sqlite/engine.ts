@@ -5,13 +5,12 @@ import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { keyringOf } from '../../model/keys.ts'
-import type { Repository } from '../repository.ts'
 import { type EngineOptions, partFor, type Shared } from '../runtime/event-loops.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
 import { type AllOffered, offerAll, type Parts, type Runners } from '../statements/offered.ts'
-import { type OwnOffers, ownParts, type Storage } from '../statements/parts.ts'
+import { ownParts, type Storage } from '../statements/parts.ts'
 import { mostAtOnce, RepeatedEvents } from '../statements/repeated-events.ts'
 import type { HotSessions } from '../statements/sessions.ts'
 import type { Read } from '../statements/statements.ts'
@@ -101,7 +100,7 @@ export async function openEngine<F extends Parts>(
   options: SqliteOptions,
   features: F,
 ): Promise<Storage & AllOffered<F>> {
-  const { dataFolder, hiddenMetadata, shared } = options
+  const { dataFolder, shared } = options
   const isNew = prepareFolder(options)
   const file = databaseFile(dataFolder)
   const { opened, files, snapshot, close } = await openFiles(file, shared)
@@ -112,8 +111,9 @@ export async function openEngine<F extends Parts>(
   const reporting = shared.loop === null ? reportLosses(files, options.report) : undefined
   const readerThreads = createReaderThreads(shared, options.statementTimeout)
   const search = searchIn(file, readerThreads)
+  const audiencesOf = sqliteAudiences(db, snapshot)
   const runners = (name: string): Runners => ({
-    read: work => perform(db, work),
+    read: work => perform(db, work, audiencesOf),
     change: (method, _, args) => writer.change(`${name}.${method}`, args),
     search: search(name),
   })
@@ -132,7 +132,6 @@ export async function openEngine<F extends Parts>(
   }
   const clock = sqliteClock({ db, snapshot, raise: offered.clock.raise })
   const kept = shared.loop === null ? keepTrail(trail, options.eventsRetention, clock) : undefined
-  const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
     ...options,
     db,
@@ -143,14 +142,13 @@ export async function openEngine<F extends Parts>(
     changes: offered.entities,
   })
   const refresh: HotSessions['refresh'] = (refreshed, event) => events.refresh(refreshed, event)
-  const { people, sessions, identities } = offered
+  const { groupTree, sessions, identities } = offered
   const storage: Storage = {
     ...offered,
     isNew,
-    people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
+    groupTree: { withParents: keepParents(snapshot.enter, groupTree.withParents) },
     sessions: { ...sessions, ...sqliteSessions({ db, snapshot, write: writer.write, refresh }) },
     entities,
-    repository: repositoryOn(offered.repository, audiencesOf, hiddenMetadata),
     secrets,
     identities: { ...identities, begin: (login, event) => writer.write('beginAtProvider', login, event) },
     trail,
@@ -175,21 +173,6 @@ export async function openEngine<F extends Parts>(
   }
   return { ...offerAll(features, runners), ...storage }
 }
-
-const repositoryOn = (
-  repository: OwnOffers['repository'],
-  audiencesOf: ReturnType<typeof sqliteAudiences>,
-  hidden: readonly string[],
-): Repository => ({
-  ...repository,
-  bitstreamsIn: (bundle, viewer, window) => {
-    const admitting = viewer.kind === 'administrator' ? null : audiencesOf(viewer, 'by address')
-    return repository.bitstreamsIn(bundle, admitting, window)
-  },
-  putItems: (items, event) => repository.putItems(items, event, hidden),
-  // `carrel copy` copies to PostgreSQL only. A store restored from a backup of a copy has the copy's event.
-  copiedFrom: () => null,
-})
 
 /** The first page, and those with the last event number and the state: almost every change writes to them. */
 function busyParts(db: Database): readonly FilePart[] {

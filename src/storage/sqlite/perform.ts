@@ -1,22 +1,34 @@
+import type { Viewer } from '../../model/readers.ts'
+import type { Seen } from '../statements/audiences.ts'
 import { forSqlite, type Relying, type Statements, type Step, type Value } from '../statements/statements.ts'
 import type { Database, SqlValue } from './driver.ts'
 import { keyOf, recordEvent, sealWith } from './events.ts'
 
-/** Runs statements, in the transaction of the caller if they are a change. */
-export function perform<T>(db: Database, work: Statements<T>): T {
-  const rights = { wereAsked: false }
+/**
+ * Runs statements, in the transaction of the caller if they are a change.
+ * @param audiencesOf for reads of an event loop
+ */
+export function perform<T>(db: Database, work: Statements<T>, audiencesOf?: AudiencesOf): T {
+  const run = { wereRightsAsked: false, audiencesOf }
   let step = work.next()
-  while (!step.done) step = work.next(resultOf(db, step.value, rights))
+  while (!step.done) step = work.next(resultOf(db, step.value, run))
   return step.value
 }
 
-function resultOf(db: Database, step: Step, rights: { wereAsked: boolean }): unknown {
+type AudiencesOf = (viewer: Viewer, how: Seen) => readonly number[]
+
+interface Run {
+  wereRightsAsked: boolean
+  readonly audiencesOf: AudiencesOf | undefined
+}
+
+function resultOf(db: Database, step: Step, run: Run): unknown {
   switch (step.kind) {
     case 'rows':
       // The driver's rows have no prototype: they equal no other object.
       return db.all(forSqlite(step.sql), ...step.values.map(toSqlite)).map(row => ({ ...row }))
     case 'together':
-      return step.reads.map(read => perform(db, read))
+      return step.reads.map(read => perform(db, read, run.audiencesOf))
     case 'run':
       return db.run(forSqlite(step.sql), ...step.values.map(toSqlite))
     case 'lock':
@@ -25,14 +37,17 @@ function resultOf(db: Database, step: Step, rights: { wereAsked: boolean }): unk
       return nextStamp(db)
     case 'clock':
       return Date.now()
+    case 'audiences':
+      if (!run.audiencesOf) throw new Error('audiences are known to event loops')
+      return run.audiencesOf(step.viewer, 'by address')
     case 'rights':
-      rights.wereAsked = true
+      run.wereRightsAsked = true
       return step.events.map(event => hasRights(db, event))
     case 'event':
-      if (step.event.reliesOn && !rights.wereAsked) throw new Error('a change did not look at its rights')
+      if (step.event.reliesOn && !run.wereRightsAsked) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)
     case 'events':
-      if (!rights.wereAsked) throw new Error('changes did not look at their rights')
+      if (!run.wereRightsAsked) throw new Error('changes did not look at their rights')
       for (const event of step.events) recordEvent(db, event)
       return undefined
     case 'key':

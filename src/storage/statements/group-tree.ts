@@ -1,7 +1,7 @@
 import { type Awaitable, andThen } from '../../lib/awaitable.ts'
 import { administratorGroup, type Group } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Change, Read } from './statements.ts'
+import type { Change, Offered, Read } from './statements.ts'
 import * as db from './statements.ts'
 
 /** Groups in groups, as SQL (docs/decisions/0039). UNION visits each group once, even on several paths. */
@@ -124,11 +124,18 @@ export function* stampAll(): Change<void> {
 
 const groupsChanged = (): Change<number> => db.run('UPDATE state SET groups = groups + 1')
 
-/** The groups, and all groups that they are in. */
-export function* withParents(groups: readonly Group[]): Read<readonly Group[]> {
-  const given = new Set(groups.map(({ uuid }) => uuid))
-  return [...groups, ...(yield* allAbove([...given])).filter(({ uuid }) => !given.has(uuid))]
+export const groupTree = {
+  reads: {
+    /** The groups and all that they are in, through any number of levels, current on every node. */
+    *withParents(groups: readonly Group[]): Read<readonly Group[]> {
+      const given = new Set(groups.map(({ uuid }) => uuid))
+      return [...groups, ...(yield* allAbove([...given])).filter(({ uuid }) => !given.has(uuid))]
+    },
+  },
+  changes: {},
 }
+
+export type GroupTree = Offered<typeof groupTree>
 
 /** The groups with these uuids, in this order, and then all groups that they are in, by name. */
 export function* groupsByUuid(uuids: readonly string[]): Read<readonly Group[]> {

@@ -11,8 +11,8 @@ import {
   type Recognized,
   recognitionEvents,
 } from '../../model/identities.ts'
+import type { Changed } from '../../model/people.ts'
 import type { Begun } from '../../model/sessions.ts'
-import type { Changed } from '../people.ts'
 import * as tables from '../schema/sessions.ts'
 import type { Part, Window } from '../storage.ts'
 import { endAccessTokens } from './access-tokens.ts'

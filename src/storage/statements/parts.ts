@@ -1,19 +1,14 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Entities } from '../entities.ts'
-import type { People } from '../people.ts'
-import type { Repository } from '../repository.ts'
 import type { Clock, StoreMetrics } from '../storage.ts'
 import type { Trail } from '../trail.ts'
 import { type AccessTokens, accessTokens } from './access-tokens.ts'
-import { type Attempts, attempts } from './attempts.ts'
 import { clock } from './clock.ts'
 import { entities } from './entities.ts'
-import { type Factors, factors } from './factors.ts'
+import { type GroupTree, groupTree } from './group-tree.ts'
 import { type Identities, identities } from './identities.ts'
 import type { AllOffered } from './offered.ts'
-import { people } from './people.ts'
 import { trail } from './prune-trail.ts'
-import { repository } from './repository.ts'
 import { type Secrets, type Sessions, sessions } from './sessions.ts'
 
 /**
@@ -22,13 +17,10 @@ import { type Secrets, type Sessions, sessions } from './sessions.ts'
  */
 export const ownParts = {
   accessTokens,
-  attempts,
   clock,
   entities,
-  factors,
+  groupTree,
   identities,
-  people,
-  repository,
   sessions,
   trail,
 }
@@ -44,13 +36,10 @@ export type OwnOffers = AllOffered<typeof ownParts>
 export interface Storage {
   /** True if opening the store created it. */
   readonly isNew: boolean
-  readonly people: People
   readonly accessTokens: AccessTokens
   readonly sessions: Sessions
-  readonly attempts: Attempts
   readonly entities: Entities
-  readonly factors: Factors
-  readonly repository: Repository
+  readonly groupTree: GroupTree
   readonly secrets: Secrets
   readonly identities: Identities
   readonly trail: Trail

@@ -14,9 +14,9 @@ import {
   type Standing,
 } from '../../model/accounts.ts'
 import type { AuditEvent, Changes } from '../../model/audit-events.ts'
+import type { EpersonChange, GroupUse, NewGroup, NewPerson } from '../../model/people.ts'
 import { readReaders } from '../../model/readers.ts'
 import { readState } from '../../model/sessions.ts'
-import type { EpersonChange, GroupUse, NewGroup, NewPerson } from '../people.ts'
 import * as tables from '../schema/people.ts'
 import type { RowOf } from '../schema/table.ts'
 import { type EntityRow, toEntity } from './entity-rows.ts'

@@ -3,6 +3,7 @@ import type { Awaitable } from '../../lib/awaitable.ts'
 import type { KeptSession, Session } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { ProviderSession } from '../../model/identities.ts'
+import type { VerifiedPassword } from '../../model/people.ts'
 import {
   type AllowedSessions,
   type Begun,
@@ -11,7 +12,6 @@ import {
   stateWithOnly,
   stateWithout,
 } from '../../model/sessions.ts'
-import type { VerifiedPassword } from '../people.ts'
 import { session } from '../schema/sessions.ts'
 import { columnsOf, type NewRow, type RowOf } from '../schema/table.ts'
 import type { Change, Offered, Read } from './statements.ts'

@@ -3,6 +3,7 @@ import { RightsChanged } from '../../lib/errors.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { msNow } from '../../lib/ms-now.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Viewer } from '../../model/readers.ts'
 import type { TrailKey } from '../../model/trail.ts'
 import type { NewRow, RowOf, Table } from '../schema/table.ts'
 import type { Part } from '../storage.ts'
@@ -29,11 +30,6 @@ export type StatementsOf<I> = {
   readonly changes: { readonly [K in keyof I as I[K] extends Changing ? K : never]: Written<I[K]> }
   /** Each runs in one snapshot of an embedded store. Their last argument, the client, is left out. */
   readonly searches?: { readonly [K in keyof I as I[K] extends Searching<I[K]> ? K : never]: Written<I[K]> }
-}
-/** Some statements of an interface, for a file about a part of it. */
-export type SomeOf<I> = {
-  readonly reads: Partial<StatementsOf<I>['reads']>
-  readonly changes: Partial<StatementsOf<I>['changes']>
 }
 type Changing = (...args: never) => Promise<unknown>
 type Searching<F> = F extends Work ? (Parameters<F> extends [...unknown[], Client] ? F : never) : never
@@ -64,6 +60,8 @@ export type Step =
   | { readonly kind: 'lock'; readonly sql: string; readonly values: readonly Value[] }
   | { readonly kind: 'stamp' }
   | { readonly kind: 'clock' }
+  /** The audiences that admit a viewer, which event loops hold in memory. */
+  | { readonly kind: 'audiences'; readonly viewer: Viewer }
   | { readonly kind: 'rights'; readonly events: readonly Relying[]; readonly lock: SessionLock }
   | { readonly kind: 'event'; readonly event: AuditEvent }
   /** Events of one kind of chain, for which few statements are sent. */
@@ -192,6 +190,11 @@ export function* nextStamp(): Statements<number> {
 /** The store's time, in ms since 1970: the clocks of nodes may differ. */
 export function* clock(): Statements<number> {
   return (yield { kind: 'clock' }) as number
+}
+
+/** The ids of the audiences that admit a viewer, in reads only. Objects that are in no list are among theirs. */
+export function* audiencesOf(viewer: Viewer): Read<readonly number[]> {
+  return (yield { kind: 'audiences', viewer }) as readonly number[]
 }
 
 /**

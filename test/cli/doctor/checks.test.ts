@@ -5,7 +5,7 @@ import { findingsOf } from '../../../src/cli/doctor/examine.ts'
 import { type Facts, isTrouble } from '../../../src/cli/doctor/finding.ts'
 import type { Entry, FolderFacts } from '../../../src/cli/doctor/folder-facts.ts'
 import { toConfig } from '../../../src/config/config.ts'
-import type { ReplicaFacts, ServerFacts, StoreFacts } from '../../../src/storage/inspection.ts'
+import type { ReplicaFacts, ServerFacts, StoreFacts } from '../../../src/storage/statements/inspect.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const day = 86_400_000

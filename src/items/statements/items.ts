@@ -9,8 +9,8 @@ import {
   summaryOf,
 } from '../../model/items.ts'
 import { type Readers, readersText, type Visibility } from '../../model/readers.ts'
-import type { Change, Read } from './statements.ts'
-import * as db from './statements.ts'
+import type { Change, Read } from '../../storage/statements/statements.ts'
+import * as db from '../../storage/statements/statements.ts'
 
 /** Statements and columns shared by the changes of items, files and readers. */
 
@@ -83,10 +83,6 @@ export function checkedReaders(identifier: string, readers: Readers): string {
 /** The `object` of the event for a change of readers, or of a file. */
 export const accessObject = ({ identifier, file }: Pick<AccessChange, 'identifier' | 'file'>): string =>
   file ? `${identifier}, ${file.bundle}/${file.name}` : identifier
-
-/** SQL of a name for a bitstream with a content, and the maximum number of such names. */
-export const holderExpression = "identifier || ', ' || bundle || '/' || name"
-export const maxHolders = 3
 
 /**
  * Finds audiences by their readers, and adds those that are missing.

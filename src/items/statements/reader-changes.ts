@@ -12,8 +12,9 @@ import {
   type Visibility,
   writeRules,
 } from '../../model/readers.ts'
-import type { ReadersOutcome } from '../repository.ts'
-import * as tables from '../schema/items.ts'
+import * as tables from '../../storage/schema/items.ts'
+import type { Change } from '../../storage/statements/statements.ts'
+import * as db from '../../storage/statements/statements.ts'
 import { touchItem } from './bundle-changes.ts'
 import {
   accessObject,
@@ -24,8 +25,8 @@ import {
   lockItem,
   stateOf,
 } from './items.ts'
-import type { Change } from './statements.ts'
-import * as db from './statements.ts'
+
+export type ReadersOutcome = 'changed' | 'unchanged' | 'no-eperson'
 
 /**
  * Gives an item and its files the audiences that follow from its state and its writers. Files keep their own

@@ -1,8 +1,18 @@
-import { type Group, nameKey } from '../../model/accounts.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import { type GroupUse, maxInclusions, maxLevels, type OneRefused, type People } from '../people.ts'
-import * as tables from '../schema/people.ts'
-import { keepList } from './entity-rows.ts'
+import { type Eperson, type Group, type GroupDetails, nameKey } from '../model/accounts.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import {
+  type Changed,
+  type GroupChange,
+  type GroupUse,
+  type ListedGroup,
+  type Memberships,
+  maxInclusions,
+  maxLevels,
+  type NewGroup,
+  type OneRefused,
+} from '../model/people.ts'
+import * as tables from '../storage/schema/people.ts'
+import { keepList } from '../storage/statements/entity-rows.ts'
 import {
   above,
   below,
@@ -15,8 +25,7 @@ import {
   oneGroup,
   stampAll,
   stampBelow,
-  withParents,
-} from './group-tree.ts'
+} from '../storage/statements/group-tree.ts'
 import {
   changeMembership,
   type EpersonRow,
@@ -32,18 +41,22 @@ import {
   subgroupEvent,
   toEperson,
   useOfGroup,
-} from './people-rows.ts'
-import type { Change, SomeOf } from './statements.ts'
-import * as db from './statements.ts'
+} from '../storage/statements/people-rows.ts'
+import type { Change, Read } from '../storage/statements/statements.ts'
+import * as db from '../storage/statements/statements.ts'
 
 /** Groups with their members and subgroups: commands name them by name, requests over HTTP by uuid. */
 export const groups = {
   reads: {
     group: groupWith,
+    /** The groups with these ids, and everything that they are in. */
     groupsByUuid,
-    groupsByName: names => db.rows('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names),
-    listGroups: () => db.rows('SELECT uuid, name, members FROM groups ORDER BY name'),
-    *groupMembers(name) {
+    /** The groups with these names that exist, in any order. */
+    groupsByName: (names: readonly string[]) =>
+      db.rows<Group>('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names),
+    listGroups: () => db.rows<ListedGroup>('SELECT uuid, name, members FROM groups ORDER BY name'),
+    /** @returns undefined when there is no such group */
+    *groupMembers(name: string): Read<readonly Eperson[] | undefined> {
       const known = yield* db.value<string>('SELECT uuid FROM epersongroup WHERE name = $1', name)
       if (known === undefined) return undefined
       const members = yield* db.rows<EpersonRow>(
@@ -53,14 +66,20 @@ export const groups = {
       )
       return members.map(toEperson)
     },
-    withParents,
-    groupsOf: eperson =>
-      db.rows(
+    /** The groups that an eperson is in, through any number of levels, by name; also of a disabled one. */
+    groupsOf: (eperson: string) =>
+      db.rows<GroupDetails>(
         `${mine('$1')} SELECT g.uuid, g.name, g.description FROM mine
            JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
         eperson,
       ),
-    *membershipsOf(eperson, more) {
+    /**
+     * Explains an eperson's groups: those that they are directly in, and the inclusions among these, `more` and
+     * all groups above them, at most `maxInclusions`.
+     * @param eperson null: none
+     * @param more uuids of groups
+     */
+    *membershipsOf(eperson: string | null, more: readonly string[]): Read<Memberships> {
       const direct = yield* db.column<string>(
         'SELECT epersongroup FROM membership WHERE eperson = $1',
         eperson,
@@ -76,14 +95,15 @@ export const groups = {
       )
       return { direct, inclusions }
     },
-    *canRemoveGroup(uuid) {
+    /** True if `removeGroup` would remove it. */
+    *canRemoveGroup(uuid: string): Read<boolean> {
       const group = yield* groupWith(uuid)
       return group !== undefined && !(yield* useOfGroup(group.name)) && (yield* hasAdministrator(uuid))
     },
   },
   changes: {
     addGroup,
-    *createGroup(group, event) {
+    *createGroup(group: NewGroup, event: AuditEvent): Change<GroupDetails | 'exists'> {
       yield* lockGroups()
       yield* db.rights(event, 'shared')
       const added = yield* insertGroup(group)
@@ -91,7 +111,8 @@ export const groups = {
       yield* db.record(groupEvent(event, null, added))
       return added
     },
-    *ensureGroups(names) {
+    /** The groups with these names, in the order given. Missing ones are created. */
+    *ensureGroups(names: readonly string[]): Change<readonly Group[]> {
       const groups: Group[] = []
       for (const name of names) {
         yield* addGroup(name, configuredGroupEvent)
@@ -102,7 +123,12 @@ export const groups = {
       }
       return groups
     },
-    *changeGroup(uuid, change, event) {
+    /** @returns the rules that name the old name, if these prevent the change */
+    *changeGroup(
+      uuid: string,
+      change: GroupChange,
+      event: AuditEvent,
+    ): Change<GroupDetails | 'no-group' | 'exists' | GroupUse> {
       yield* lockGroups()
       yield* db.rights(event, 'own')
       const before = yield* groupWith(uuid)
@@ -122,24 +148,36 @@ export const groups = {
       yield* db.record(groupEvent(event, before, after))
       return after
     },
-    *deleteGroup(name, event) {
+    /**
+     * Memberships, also as a special group, end at once on every node.
+     * @returns the rules that name it, if any
+     */
+    *deleteGroup(name: string, event: AuditEvent): Change<'changed' | 'no-group' | GroupUse> {
       const sql = 'SELECT uuid, name FROM epersongroup WHERE name = $1 FOR UPDATE'
       return yield* drop(yield* db.row<Group>(sql, name), { ...event, object: name })
     },
-    removeGroup: (uuid, event) => keepingAdministrator(true, event, removeOne(uuid, event)),
-    join: (group, email, event) => joinOrLeave('join', group, email, event),
-    leave: (group, email, event) => joinOrLeave('leave', group, email, event),
-    setMember: (isMember, group, eperson, event) =>
+    removeGroup: (uuid: string, event: AuditEvent) =>
+      keepingAdministrator(true, event, removeOne(uuid, event)),
+    join: (group: string, email: string, event: AuditEvent): Change<Changed | 'no-group'> =>
+      joinOrLeave('join', group, email, event),
+    leave: (group: string, email: string, event: AuditEvent): Change<Changed | 'no-group'> =>
+      joinOrLeave('leave', group, email, event),
+    /** Adds an eperson to a group, or removes them. */
+    setMember: (isMember: boolean, group: string, eperson: string, event: AuditEvent) =>
       keepingAdministrator(!isMember, event, changeMember(isMember, group, eperson, event)),
-    // Epersons are locked in one order everywhere, so that two changes don't deadlock.
-    addMembers: (group, epersons, event) =>
+    /**
+     * Adds all of these to a group, in one change: all or none. Epersons are locked in one order everywhere, so that
+     * two changes don't deadlock.
+     */
+    addMembers: (group: string, epersons: readonly string[], event: AuditEvent) =>
       allOrNone(false, event, epersons.toSorted(), uuid => changeMember(true, group, uuid, event)),
-    setSubgroup: (isIncluded, parent, child, event) =>
+    /** Adds a group to another, or removes it. Every eperson below it gets a new stamp. */
+    setSubgroup: (isIncluded: boolean, parent: string, child: string, event: AuditEvent) =>
       keepingAdministrator(true, event, changeSubgroup(isIncluded, parent, child, event)),
-    addSubgroups: (parent, children, event) =>
+    addSubgroups: (parent: string, children: readonly string[], event: AuditEvent) =>
       allOrNone(true, event, children, uuid => changeSubgroup(true, parent, uuid, event)),
   },
-} satisfies SomeOf<People>
+}
 
 /** Recorded for each group that the configuration names and the start creates. */
 const configuredGroupEvent: AuditEvent = {

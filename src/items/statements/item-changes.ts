@@ -2,8 +2,9 @@ import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { CreateItem, EditItem, EditSite, ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { Metadata } from '../../model/items.ts'
 import { readReaders, writeRules } from '../../model/readers.ts'
-import type { Site } from '../repository.ts'
-import * as tables from '../schema/items.ts'
+import * as tables from '../../storage/schema/items.ts'
+import type { Change, Read } from '../../storage/statements/statements.ts'
+import * as db from '../../storage/statements/statements.ts'
 import {
   addBitstream,
   deleteBitstreams,
@@ -23,8 +24,12 @@ import {
   stateOf,
 } from './items.ts'
 import { setPolicies, showAs } from './reader-changes.ts'
-import type { Change, Read } from './statements.ts'
-import * as db from './statements.ts'
+
+export interface Site {
+  readonly metadata: Metadata
+  /** Grows with every change; 0: it was never changed. */
+  readonly revision: number
+}
 
 /** @param event a template; `event`, `object` and `changes` are filled in */
 export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOutcome> {

@@ -1,10 +1,10 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type ItemChange, type ItemOutcome, maxBundles } from '../../model/item-changes.ts'
 import type { Bundle, Item } from '../../model/items.ts'
-import * as tables from '../schema/items.ts'
+import * as tables from '../../storage/schema/items.ts'
+import type { Change } from '../../storage/statements/statements.ts'
+import * as db from '../../storage/statements/statements.ts'
 import { itemDifferences } from './items.ts'
-import type { Change } from './statements.ts'
-import * as db from './statements.ts'
 
 /** A bundle with the identifier of its item. */
 type ExistingBundle = Bundle & Pick<Item, 'identifier'>

@@ -1,53 +1,85 @@
-import type { PolicyNote } from '../../model/item-changes.ts'
-import type { Bitstream, Bundle, Content, Item, ListedItem, Metadata } from '../../model/items.ts'
-import { readReaders } from '../../model/readers.ts'
-import { type BundlePlace, demoStates, type Repository } from '../repository.ts'
-import type { Part, Window } from '../storage.ts'
-import { contentClaims } from './content-claims.ts'
-import { deleteNamed, itemChange, siteIn } from './item-changes.ts'
-import { holderExpression, maxHolders, storedBytes } from './items.ts'
+import { contents } from '../../files/content-statements.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { ItemChange, ItemOutcome, PolicyNote } from '../../model/item-changes.ts'
+import type {
+  AccessChange,
+  Bitstream,
+  Bundle,
+  Item,
+  KnownItem,
+  ListedItem,
+  Metadata,
+} from '../../model/items.ts'
+import { type ReaderRule, type Readers, readReaders, type Viewer } from '../../model/readers.ts'
+import type { Change, Offered, Read, Value } from '../../storage/statements/statements.ts'
+import * as db from '../../storage/statements/statements.ts'
+import { storeState } from '../../storage/statements/store-state.ts'
+import type { Part, Window } from '../../storage/storage.ts'
+import { deleteNamed, itemChange, type Site, siteIn } from './item-changes.ts'
+import { storedBytes } from './items.ts'
 import { addAudiences, putItems } from './put-items.ts'
-import { setReaders } from './reader-changes.ts'
-import type { Read, StatementsOf, Value } from './statements.ts'
-import * as db from './statements.ts'
+import { type ReadersOutcome, setReaders } from './reader-changes.ts'
 
-/** Items, their bundles and files, and the site. */
+export type BundlePlace = Pick<Bitstream, 'item' | 'bundle'>
+
+export type ObjectKind = 'item' | 'bitstream'
+
+/** Readers that items and bitstreams share, with the number of each. */
+interface CountedAudience {
+  readonly id: number
+  readonly readers: Readers
+  readonly items: number
+  readonly bitstreams: number
+}
+
+/**
+ * Items and their bitstreams (contract section 10). Callers evaluate `readers`, except for `bitstreamsIn`,
+ * which returns only what the viewer may read.
+ */
 export const repository = {
   reads: {
-    *item(uuid) {
+    ...storeState.reads,
+    ...contents.reads,
+    *item(uuid: string): Read<Item | undefined> {
       const found = yield* db.row<ItemRow>(`${selectItem} WHERE uuid = $1`, uuid)
       return found && toItem(found)
     },
-    bitstream: uuid => bitstreamWith('uuid = $1', uuid),
-    bitstreamsOf: item => bitstreamsWith('item = $1 ORDER BY place', item),
-    bundles: (item, { offset, limit }) =>
+    bitstream: (uuid: string) => bitstreamWith('uuid = $1', uuid),
+    /** All bitstreams of an item, in their order. An item may have very many, so no request reads them. */
+    bitstreamsOf: (item: string) => bitstreamsWith('item = $1 ORDER BY place', item),
+    /** The bundles of an item, in their order. */
+    bundles: (item: string, { offset, limit }: Window) =>
       db.partOf(
         bundlesWith('item = $1 ORDER BY place, name LIMIT $2 OFFSET $3', item, limit, offset),
         db.count('bundle WHERE item = $1', item),
       ),
-    bundle: uuid => bundleWith('uuid = $1', uuid),
-    bundleOf: ({ item, bundle }) => bundleWith('item = $1 AND name = $2', item, bundle),
-    firstIn: ({ item, bundle }) =>
+    bundle: (uuid: string) => bundleWith('uuid = $1', uuid),
+    bundleOf: ({ item, bundle }: BundlePlace) => bundleWith('item = $1 AND name = $2', item, bundle),
+    /** The first bitstream of a bundle; undefined if it has none. */
+    firstIn: ({ item, bundle }: BundlePlace) =>
       bitstreamWith('item = $1 AND bundle = $2 ORDER BY place LIMIT 1', item, bundle),
-    /** @param admitting the audiences that admit the viewer, which the engine knows; null: all */
-    bitstreamsIn(
+    /** The bitstreams of a bundle that the viewer may read, in their order. */
+    *bitstreamsIn(
       { item, bundle }: BundlePlace,
-      admitting: readonly number[] | null,
+      viewer: Viewer,
       { offset, limit }: Window,
     ): Read<Part<Bitstream>> {
+      const seenBy = viewer.kind === 'administrator' ? [] : [yield* db.audiencesOf(viewer)]
       // The + keeps both engines from using an index on the audience, which reads all that the viewer sees.
-      const seen = admitting === null ? '' : ' AND +audience = ANY($3)'
-      const values = [item, bundle, ...(admitting === null ? [] : [admitting])]
+      const seen = seenBy.length === 0 ? '' : ' AND +audience = ANY($3)'
+      const values = [item, bundle, ...seenBy]
       const where = `item = $1 AND bundle = $2${seen}`
       const [last, skipped] = [values.length + 1, values.length + 2]
-      return db.partOf(
+      return yield* db.partOf(
         bitstreamsWith(`${where} ORDER BY place LIMIT $${last} OFFSET $${skipped}`, ...values, limit, offset),
         db.count(`bitstream WHERE ${where}`, ...values),
       )
     },
-    // '/' follows '.', so these names begin with the name and a dot. The + keeps the index for this
-    // condition.
-    thumbnailOf: ({ item, name }) =>
+    /**
+     * The thumbnail of a bitstream: the one in the bundle `THUMBNAIL` that is named after it.
+     * '/' follows '.', so these names begin with the name and a dot. The + keeps the index for this condition.
+     */
+    thumbnailOf: ({ item, name }: Pick<Bitstream, 'item' | 'name'>) =>
       bitstreamWith(
         "item = $1 AND bundle = 'THUMBNAIL' AND name >= $2 AND name < $3 ORDER BY +place LIMIT 1",
         item,
@@ -55,8 +87,10 @@ export const repository = {
         `${name}/`,
       ),
 
-    uuidOf: identifier => db.value('SELECT uuid FROM item WHERE identifier = $1', identifier),
-    *knownItems(identifiers) {
+    uuidOf: (identifier: string) =>
+      db.value<string>('SELECT uuid FROM item WHERE identifier = $1', identifier),
+    /** The items with these identifiers that are in the store, by identifier. */
+    *knownItems(identifiers: readonly string[]): Read<ReadonlyMap<string, KnownItem>> {
       const found = yield* db.rows<{
         identifier: string
         uuid: string
@@ -74,7 +108,8 @@ export const repository = {
         ]),
       )
     },
-    *listItems(after, max) {
+    /** The items after this identifier, by code point. @param after '' for the first page */
+    *listItems(after: string, max: number): Read<readonly ListedItem[]> {
       const found = yield* db.rows<Omit<ListedItem, 'readers'> & { readonly readers: string }>(
         `SELECT identifier, uuid, title, readers,
            (SELECT count(*) FROM bitstream WHERE bitstream.item = item.uuid) AS files
@@ -84,7 +119,8 @@ export const repository = {
       )
       return found.map(one => ({ ...one, readers: readReaders(one.readers) }))
     },
-    *audiencesWith(reader) {
+    /** The audiences with a rule for this reader that some item or bitstream has, in the order of their ids. */
+    *audiencesWith(reader: ReaderRule['reader']): Read<readonly CountedAudience[]> {
       const found = yield* db.rows<{ id: number; readers: string; items: number; bitstreams: number }>(
         'SELECT id, readers, items, bitstreams FROM audience WHERE strpos(readers, $1) > 0 ORDER BY id',
         JSON.stringify(reader),
@@ -97,78 +133,55 @@ export const repository = {
             items + bitstreams > 0 && readers.some(rule => rule.reader === reader),
         )
     },
-    objectsOf: (kind, audience, { offset, limit }) =>
-      db.column(
+    /** The uuids of the items, or of the bitstreams, of an audience, in their order. */
+    objectsOf: (kind: ObjectKind, audience: number, { offset, limit }: Window) =>
+      db.column<string>(
         `SELECT uuid FROM ${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`,
         audience,
         limit,
         offset,
       ),
-    policyNotes: object =>
+    /** The notes of clients about the rules of an item or a bitstream. */
+    policyNotes: (object: string) =>
       db.rows<PolicyNote>(
         'SELECT id, rule, name, description, type FROM policy WHERE object = $1 ORDER BY id',
         object,
       ),
-    site: () => siteIn(),
+    /** The service itself, as an object with metadata. */
+    site: (): Read<Site> => siteIn(),
+    /** Total bytes of all bitstreams. A content that several bitstreams share counts for each. */
     bytes: storedBytes,
-
-    *copiedFrom() {
-      const sql = "SELECT object FROM event WHERE event = 'store.copy' ORDER BY id DESC LIMIT 1"
-      return (yield* db.value<string | null>(sql)) ?? null
-    },
-    *storeId() {
-      const id = yield* db.value<string>('SELECT store FROM state')
-      if (id === undefined) throw new Error('the store has lost its state row')
-      return id
-    },
-    *demo() {
-      return demoStates[(yield* db.value<number>('SELECT demo FROM state')) ?? 0] ?? 'none'
-    },
-    contents: (after, max) =>
-      db.rows<Content>(
-        'SELECT DISTINCT sha256, size FROM bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',
-        after,
-        max,
-      ),
-    holders: sha256 =>
-      db.column(
-        `SELECT ${holderExpression} AS holder FROM bitstream JOIN item ON item.uuid = bitstream.item
-         WHERE sha256 = $1 ORDER BY holder LIMIT $2`,
-        sha256,
-        maxHolders,
-      ),
-    *contentsInUse(sha256) {
-      const sql = 'SELECT DISTINCT sha256 FROM bitstream WHERE sha256 = ANY($1)'
-      return new Set(yield* db.column<string>(sql, sha256))
-    },
   },
   changes: {
-    ...contentClaims.changes,
+    ...storeState.changes,
+    ...contents.changes,
     addAudiences,
     putItems,
-    *setDemo(state) {
-      yield* db.run('UPDATE state SET demo = $1', demoStates.indexOf(state))
-    },
-    *setReaders(change, event) {
+    /**
+     * @returns undefined if there is no such item or bitstream; `no-eperson` if a rule names an eperson who
+     * does not exist
+     */
+    *setReaders(change: AccessChange, event: AuditEvent): Change<ReadersOutcome | undefined> {
       yield* db.rights(event, 'shared')
       return yield* setReaders(change, event)
     },
-    *change(change, event) {
+    /**
+     * Applies a change made over HTTP.
+     * @param event a template: `event`, `object` and `changes` are filled in
+     */
+    *change(change: ItemChange, event: AuditEvent): Change<ItemOutcome> {
       yield* db.rights(event, 'shared')
       return yield* itemChange(change, event)
     },
-    *deleteItem(identifier, event) {
+    /** @returns false if there was no such item */
+    *deleteItem(identifier: string, event: AuditEvent): Change<boolean> {
       yield* db.rights(event, 'shared')
       return yield* deleteNamed(identifier, event)
     },
   },
-} satisfies Written
-
-/** The methods without those to which engines add the audiences of a viewer, and the hidden fields of metadata. */
-type Written = StatementsOf<Omit<Repository, 'bitstreamsIn' | 'putItems'>> & {
-  readonly reads: { bitstreamsIn: unknown }
-  readonly changes: { addAudiences: unknown; putItems: unknown }
 }
+
+export type Repository = Offered<typeof repository>
 
 /** These read the tables: the views have JSON on PostgreSQL. */
 const selectItem = `SELECT uuid, identifier, title, authors, issued, type, metadata, collections, readers, created, modified,

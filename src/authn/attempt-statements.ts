@@ -8,11 +8,11 @@ import {
   waitFor,
   weightOf,
   withFailure,
-} from '../../model/throttle.ts'
-import * as tables from '../schema/sessions.ts'
+} from '../model/throttle.ts'
+import * as tables from '../storage/schema/sessions.ts'
 
-import type { Change, Offered, Read } from './statements.ts'
-import * as db from './statements.ts'
+import type { Change, Offered, Read } from '../storage/statements/statements.ts'
+import * as db from '../storage/statements/statements.ts'
 
 /** Counts of attempts to guess a password (docs/decisions/0023). */
 export const attempts = {

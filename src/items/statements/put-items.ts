@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Metadata, NewItem } from '../../model/items.ts'
 import { type Readers, readReaders, writeRules } from '../../model/readers.ts'
-import type { PutOutcome } from '../repository.ts'
-import * as tables from '../schema/items.ts'
-import type { RowOf } from '../schema/table.ts'
+import * as tables from '../../storage/schema/items.ts'
+import type { RowOf } from '../../storage/schema/table.ts'
+import type { Change } from '../../storage/statements/statements.ts'
+import * as db from '../../storage/statements/statements.ts'
 import {
   checkedReaders,
   defaultReaders,
@@ -16,17 +17,20 @@ import {
   stateOf,
 } from './items.ts'
 import { showAs } from './reader-changes.ts'
-import type { Change } from './statements.ts'
-import * as db from './statements.ts'
+
+/** `taken`: another run has put the item since it was looked up, and it stays as it is. */
+export type PutOutcome = 'added' | 'changed' | 'unchanged' | 'taken'
 
 /**
- * Adds items, and updates those whose identifier exists.
+ * Adds items, and updates those whose identifier exists: all of them, or none if it fails. An existing item keeps
+ * its uuid, and so does a bitstream with the same bundle and name. Without readers, they keep their own (D7).
+ * @param event a template for the event of each changed item; `event` and `object` are filled in
  * @param hidden fields of metadata that only administrators see (Q19)
  */
 export function* putItems(
   items: readonly NewItem[],
   event: AuditEvent,
-  hidden: readonly string[],
+  hidden: readonly string[] = [],
 ): Change<readonly PutOutcome[]> {
   const all = items.map(item => ({ item, given: givenReaders(item) }))
   // New audiences lock the row of the state, which comes before the rights.
@@ -46,7 +50,10 @@ export function* putItems(
   return outcomes
 }
 
-/** Adds the audiences that these items need, so that putting them doesn't keep others from adding some. */
+/**
+ * Adds the audiences that these items need. In a transaction of its own before they are put, it keeps the row of the
+ * state from being locked until all items are there.
+ */
 export function* addAudiences(items: readonly NewItem[]): Change<void> {
   yield* numbersOf(textsIn(items.map(givenReaders)))
 }

@@ -1,19 +1,21 @@
-import {
-  administratorGroup,
-  agreementField,
-  type Eperson,
-  emailKey,
-  type GroupDetails,
-} from '../../model/accounts.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Credentials, EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
-import * as tables from '../schema/people.ts'
-import type { Part, Window } from '../storage.ts'
-import { endAccessTokens } from './access-tokens.ts'
-import { keepList } from './entity-rows.ts'
-import { closeFor } from './entity-rules.ts'
-import { hasAdministrator, keepingAdministrator } from './group-tree.ts'
-import { groups } from './groups.ts'
+import { dropReader } from '../items/statements/reader-changes.ts'
+import { administratorGroup, agreementField, type Eperson, emailKey } from '../model/accounts.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type {
+  Changed,
+  Credentials,
+  EpersonChange,
+  ListedEperson,
+  NewEperson,
+  NewPerson,
+  OneEperson,
+  OwnPassword,
+} from '../model/people.ts'
+import * as tables from '../storage/schema/people.ts'
+import { endAccessTokens } from '../storage/statements/access-tokens.ts'
+import { keepList } from '../storage/statements/entity-rows.ts'
+import { closeFor } from '../storage/statements/entity-rules.ts'
+import { hasAdministrator, keepingAdministrator } from '../storage/statements/group-tree.ts'
 import {
   applyChange,
   changeMembership,
@@ -32,17 +34,20 @@ import {
   standings,
   toEperson,
   withClosed,
-} from './people-rows.ts'
-import { dropReader } from './reader-changes.ts'
-import { keepOnly } from './sessions.ts'
-import type { Change, Read, SomeOf, StatementsOf, Value } from './statements.ts'
-import * as db from './statements.ts'
+} from '../storage/statements/people-rows.ts'
+import { keepOnly } from '../storage/statements/sessions.ts'
+import type { Change, Offered, Read } from '../storage/statements/statements.ts'
+import * as db from '../storage/statements/statements.ts'
+import { groups } from './group-statements.ts'
+import { findEpersons, findGroups } from './search-statements.ts'
 
 /** Epersons: commands name them by e-mail address, requests over HTTP by uuid. */
 const epersons = {
   reads: {
+    /** Finds disabled epersons too. */
     eperson: epersonWith,
-    *credentials(email) {
+    /** @param email in upper or lower case */
+    *credentials(email: string): Read<Credentials | undefined> {
       const found = yield* db.row<Omit<Credentials, Flag> & Readonly<Record<Flag, number>>>(
         `SELECT uuid, enabled, password_hash AS "passwordHash", password_stamp AS "passwordStamp",
            session_key AS "sessionKey", ${hasFactor} AS "hasFactor" FROM eperson WHERE email_key = $1`,
@@ -50,7 +55,8 @@ const epersons = {
       )
       return found && { ...found, enabled: found.enabled === 1, hasFactor: found.hasFactor === 1 }
     },
-    *listEpersons() {
+    /** All epersons, for commands. No request reads them. */
+    *listEpersons(): Read<readonly ListedEperson[]> {
       const found = yield* db.rows<EpersonRow & { readonly groups: string }>(
         `SELECT ${epersonColumns},
            CAST((SELECT e.groups FROM epersons e WHERE e.uuid = eperson.uuid) AS TEXT) AS groups
@@ -58,13 +64,15 @@ const epersons = {
       )
       return found.map(one => ({ ...toEperson(one), groups: JSON.parse(one.groups) as string[] }))
     },
+    /** Facts about the accounts of these epersons, in any order. */
     standings,
-    *canRemoveEperson(uuid) {
+    /** True if `removeEperson` would remove them. */
+    *canRemoveEperson(uuid: string): Read<boolean> {
       return (yield* epersonWith(uuid)) !== undefined && (yield* hasAdministrator(uuid))
     },
   },
   changes: {
-    *addEperson(eperson, event) {
+    *addEperson(eperson: NewEperson, event: AuditEvent): Change<Eperson | 'exists'> {
       yield* db.rights(event, 'own')
       const added = yield* insertEperson({ ...eperson, enabled: true, profile: {} })
       if (!added) return 'exists'
@@ -74,14 +82,15 @@ const epersons = {
         yield* changeMembership('join', administrators, added.uuid, { ...event, event: 'group.join' })
       return added
     },
-    *createEperson(person, event) {
+    *createEperson(person: NewPerson, event: AuditEvent): Change<Eperson | 'exists'> {
       yield* db.rights(event, 'shared')
       const added = yield* insertEperson(person)
       if (!added) return 'exists'
       yield* db.record(epersonEvent(event, null, added))
       return added
     },
-    *setEnabled(email, enabled, event) {
+    /** Ends the eperson's tokens (T6). */
+    *setEnabled(email: string, enabled: boolean, event: AuditEvent): Change<Changed> {
       yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)
       if (!eperson) return 'no-eperson'
@@ -92,9 +101,16 @@ const epersons = {
       yield* db.record({ ...event, eperson: eperson.uuid })
       return 'changed'
     },
-    changeEperson: (uuid, change, event) =>
+    /** A disabled eperson's tokens end (T6). */
+    changeEperson: (uuid: string, change: EpersonChange, event: AuditEvent) =>
       keepingAdministrator(change.enabled === false, event, changeOne(uuid, change, event)),
-    *setPassword(whose, hash, event, checked) {
+    /**
+     * Ends the eperson's access tokens, and their login tokens (T6) except for those of the session that makes
+     * the change.
+     * @param checked the current password that was verified; if it was changed since then, the result is
+     * `unchanged` and no event is recorded
+     */
+    *setPassword(whose: OneEperson, hash: string, event: AuditEvent, checked?: OwnPassword): Change<Changed> {
       yield* db.rights(event, 'own')
       const eperson = yield* 'uuid' in whose ? lockEperson(whose.uuid) : lockEpersonAt(whose.email)
       if (!eperson) return 'no-eperson'
@@ -111,7 +127,11 @@ const epersons = {
       yield* db.record({ ...event, eperson: uuid })
       return 'changed'
     },
-    *resetAgreements(event) {
+    /**
+     * Removes the agreement of all epersons, so that DSpace's interface asks them again. Their sessions go on.
+     * @returns the number of epersons who had agreed
+     */
+    *resetAgreements(event: AuditEvent): Change<number> {
       yield* db.rights(event, 'own')
       const accepted = yield* db.run(
         {
@@ -127,7 +147,7 @@ const epersons = {
       yield* db.record({ ...event, object: agreementField, changes })
       return accepted
     },
-    *deleteEperson(email, event) {
+    *deleteEperson(email: string, event: AuditEvent): Change<Changed> {
       // The eperson's own writes lock the row of the store's state before their sessions (`rights`).
       yield* keepList()
       yield* db.rights(event, 'own')
@@ -137,9 +157,10 @@ const epersons = {
       yield* db.record(withClosed({ ...event, eperson: eperson.uuid }, closed))
       return 'changed'
     },
-    removeEperson: (uuid, event) => keepingAdministrator(true, event, removeOne(uuid, event)),
+    removeEperson: (uuid: string, event: AuditEvent) =>
+      keepingAdministrator(true, event, removeOne(uuid, event)),
   },
-} satisfies SomeOf<People>
+}
 
 /** A column that is 0 or 1. */
 type Flag = 'enabled' | 'hasFactor'
@@ -177,88 +198,16 @@ function* drop(uuid: string): Change<readonly string[]> {
   return closed
 }
 
+/**
+ * Epersons and groups, and groups in groups (contract sections 2, 6 and 7, docs/decisions/0039). Every change
+ * is one transaction with its audit event. Commands name epersons by e-mail address and groups by name.
+ * Changes by uuid are those of administrators over HTTP: what they have changed is added to the event, and
+ * none of them leaves a store without an administrator who may log in.
+ */
 export const people = {
   reads: { ...epersons.reads, ...groups.reads },
   searches: { findEpersons, findGroups },
   changes: { ...epersons.changes, ...groups.changes },
-} satisfies StatementsOf<People>
-
-/**
- * Pages of epersons and groups, in the order of an index. A search for a text scans an index that covers all
- * columns that it searches (docs/decisions/0048).
- */
-
-/** Maximum number of members of a group that are read at once. In larger groups, each is looked up. */
-const few = 5_000
-
-function* findEpersons({ text, membership }: EpersonSearch, { offset, limit }: Window): Read<Part<Eperson>> {
-  if (text === '' && membership === null) return yield* everybody(offset, limit)
-  const members = membership ? yield* db.count('membership WHERE epersongroup = $1', membership.group) : 0
-  const values: Value[] = []
-  const place = (value: Value) => `$${values.push(value)}`
-  const conditions: string[] = []
-  if (membership) {
-    const not = membership.is ? '' : 'NOT '
-    const group = `epersongroup = ${place(membership.group)}`
-    conditions.push(
-      members <= few
-        ? `uuid ${not}IN (SELECT eperson FROM membership WHERE ${group})`
-        : `${not}EXISTS (SELECT 1 FROM membership WHERE membership.eperson = uuid AND ${group})`,
-    )
-  }
-  if (text !== '') {
-    const part = place(text)
-    conditions.push(`(uuid = ${part} OR strpos(email_key, ${part}) > 0 OR strpos(name_key, ${part}) > 0)`)
-  }
-  const from = `eperson WHERE ${conditions.join(' AND ')}`
-  const asked = [...values]
-  const page = `FROM ${from} ORDER BY email_key LIMIT ${place(limit)} OFFSET ${place(offset)}`
-  // Without a group, SQLite finds the addresses in the index alone. With one, PostgreSQL plans by its size.
-  const wanted = membership
-    ? page
-    : `FROM eperson WHERE email_key IN (SELECT email_key ${page}) ORDER BY email_key`
-  const found = yield* db.rows<EpersonRow>(`SELECT ${epersonColumns} ${wanted}`, ...values)
-  const isEnd = found.length < limit && (found.length > 0 || offset === 0)
-  const total = isEnd
-    ? offset + found.length
-    : text !== ''
-      ? yield* db.count(from, ...asked)
-      : membership?.is
-        ? members
-        : (yield* db.count('eperson')) - members
-  return { rows: found.map(toEperson), total }
 }
 
-/** All epersons. Up to the beginning of the page, only an index is read. */
-function* everybody(offset: number, limit: number): Read<Part<Eperson>> {
-  const found = yield* db.rows<EpersonRow>(
-    `SELECT ${epersonColumns} FROM eperson
-     WHERE email_key >= (SELECT email_key FROM eperson ORDER BY email_key LIMIT 1 OFFSET $1)
-     ORDER BY email_key LIMIT $2`,
-    offset,
-    limit,
-  )
-  return { rows: found.map(toEperson), total: yield* db.count('eperson') }
-}
-
-function* findGroups({ text, inside }: GroupSearch, { offset, limit }: Window): Read<Part<GroupDetails>> {
-  const values: Value[] = []
-  const place = (value: Value) => `$${values.push(value)}`
-  const conditions: string[] = []
-  if (text !== '') {
-    const wanted = place(text)
-    conditions.push(`(uuid = ${wanted} OR strpos(name_key, ${wanted}) > 0)`)
-  }
-  if (inside) {
-    const group = place(inside.group)
-    const children = `SELECT child FROM subgroup WHERE parent = ${group}`
-    conditions.push(inside.is ? `uuid IN (${children})` : `uuid <> ${group} AND uuid NOT IN (${children})`)
-  }
-  const from = ['epersongroup', conditions.join(' AND ')].filter(part => part !== '').join(' WHERE ')
-  const total = yield* db.count(from, ...values)
-  const found = yield* db.rows<GroupDetails>(
-    `SELECT uuid, name, description FROM ${from} ORDER BY name LIMIT ${place(limit)} OFFSET ${place(offset)}`,
-    ...values,
-  )
-  return { rows: found, total }
-}
+export type People = Offered<typeof people>

@@ -8,11 +8,11 @@ import {
   type ReplaceContent,
 } from '../../model/item-changes.ts'
 import type { Bitstream, Item } from '../../model/items.ts'
-import * as tables from '../schema/items.ts'
+import * as tables from '../../storage/schema/items.ts'
+import type { Change } from '../../storage/statements/statements.ts'
+import * as db from '../../storage/statements/statements.ts'
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { accessObject, itemDifferences, storedBytes } from './items.ts'
-import type { Change } from './statements.ts'
-import * as db from './statements.ts'
 
 export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<ItemOutcome> {
   const bundle = yield* lockBundle(change.bundle)
