@@ -7,11 +7,11 @@ import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { epersonBody } from '../http/resources/people.ts'
-import { recordsIn } from '../items/list.ts'
 import type { Repository } from '../items/statements/repository.ts'
 import type { Repeats } from '../model/audit-events.ts'
 import { viewerOf } from '../model/caller.ts'
 import { type Condition, listOf } from '../model/plan.ts'
+import { rowsIn } from '../model/record-format.ts'
 import type { People } from '../people/statements.ts'
 import type { Entities } from '../storage/entities.ts'
 import { createSubjects, type Subject } from './audit-subjects.ts'
@@ -67,7 +67,7 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
       'json',
       clientOf(request),
     )
-    const rows = await recordsIn<Row>(listing.body)
+    const rows = await rowsIn<Row>(listing.body)
     return { rows, total: listing.total ?? rows.length }
   }
 

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../http/connection.ts'
-import { recordsIn } from '../items/list.ts'
 import type { Repository } from '../items/statements/repository.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { viewerOf } from '../model/caller.ts'
 import { type Condition, listOf } from '../model/plan.ts'
+import { rowsIn } from '../model/record-format.ts'
 import type { People } from '../people/statements.ts'
 import type { Entities } from '../storage/entities.ts'
 
@@ -57,7 +57,7 @@ export function createSubjects({ entities, people, repository }: Parts) {
     const where = { kind: 'in', field: textField('name'), values, negated: false } as const
     const plan = { ...listOf(entity, { order: [], offset: 0, limit: values.length, total: false }), where }
     const listing = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
-    const rows = await recordsIn<{ readonly uuid: string; readonly name: string }>(listing.body)
+    const rows = await rowsIn<{ readonly uuid: string; readonly name: string }>(listing.body)
     return new Map(rows.map(({ name, uuid }) => [name, uuid]))
   }
 

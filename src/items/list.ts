@@ -4,6 +4,7 @@ import { halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { viewerOf } from '../model/caller.ts'
 import { listOf } from '../model/plan.ts'
+import { rowsIn } from '../model/record-format.ts'
 import type { Entities } from '../storage/entities.ts'
 
 interface Listed<Row> {
@@ -31,14 +32,6 @@ export async function listPage<Row>(
     'json',
     clientOf(request),
   )
-  const rows = await recordsIn<Row>(listing.body)
+  const rows = await rowsIn<Row>(listing.body)
   return halPart(name, rows.map(body), listing.total ?? rows.length, page, self)
-}
-
-/** @param body records with commas between them, whole or in pieces */
-export async function recordsIn<Row>(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Row[]> {
-  const pieces: string[] = []
-  for await (const piece of body instanceof Uint8Array ? [body] : body)
-    pieces.push(Buffer.from(piece).toString())
-  return JSON.parse(`[${pieces.join()}]`) as Row[]
 }

@@ -46,3 +46,21 @@ export const shortPage = 100
  */
 export const isShortPage = ({ limit }: Page, format: RecordFormat): boolean =>
   limit !== null && limit <= shortPage && format !== 'csv'
+
+/** Joins the pieces of a listing, whose size must have a bound. */
+export async function bytesOf(body: Pieces): Promise<Buffer> {
+  if (body instanceof Uint8Array) return Buffer.from(body)
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) {
+    if (pieces.length > 0) pieces.push(Buffer.from(','))
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+/** Reads the rows of a short list that was made as JSON. */
+export const rowsIn = async <Row>(body: Pieces): Promise<Row[]> =>
+  JSON.parse(`[${await bytesOf(body)}]`) as Row[]
+
+/** JSON of records with commas between them, whole or in pieces. */
+type Pieces = Uint8Array | AsyncIterable<Uint8Array>

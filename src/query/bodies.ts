@@ -2,7 +2,6 @@ import { parseForm } from '../http/form.ts'
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { parseWritten } from '../lib/json.ts'
-import type { Listing } from '../storage/entities.ts'
 import { type Node, printAst, QueryError } from './language/node.ts'
 import { readAst } from './language/read-ast.ts'
 
@@ -85,14 +84,3 @@ export function valuesIn(rows: Uint8Array, pretty: boolean): Uint8Array {
 const encoder = new TextEncoder()
 
 const parsed = (records: Uint8Array) => parseWritten(`[${Buffer.from(records).toString()}]`)
-
-/** Joins the pieces of a listing, whose size must have a bound. */
-export async function bytesOf(body: Listing['body']): Promise<Buffer> {
-  if (body instanceof Uint8Array) return Buffer.from(body)
-  const pieces: Uint8Array[] = []
-  for await (const piece of body) {
-    if (pieces.length > 0) pieces.push(Buffer.from(','))
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
-}

@@ -7,9 +7,9 @@ import { Problem } from '../http/problems.ts'
 import { TooMuch } from '../lib/errors.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import { viewerOf } from '../model/caller.ts'
+import { bytesOf } from '../model/record-format.ts'
 import type { Entities } from '../storage/entities.ts'
 import { type Answers, limitedClient } from './answer.ts'
-import { bytesOf } from './bodies.ts'
 import {
   type CountedRows,
   type Counting,

@@ -6,8 +6,8 @@ import { contractsIn, routesOf } from '../http/contract.ts'
 import { msNow } from '../lib/ms-now.ts'
 import { version } from '../lib/version.ts'
 import { viewerOf } from '../model/caller.ts'
+import { rowsIn } from '../model/record-format.ts'
 import type { Storage } from '../storage/statements/parts.ts'
-import { bytesOf } from './bodies.ts'
 import { nodeOf } from './language/node.ts'
 import { parseAsked } from './parse.ts'
 import { planOf } from './plan.ts'
@@ -99,7 +99,7 @@ function numberRoutes(app: FastifyInstance, entities: Storage['entities']): void
     const known = { entities: all, entity, mayRead }
     const plan = planOf(everything, known, { columns: nodeOf([['function', 'count']]), clauses: [] })
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
-    const [row] = JSON.parse(`[${await bytesOf(body)}]`) as { count: number }[]
+    const [row] = await rowsIn<{ readonly count: number }>(body)
     return row?.count
   }
 
