@@ -11,8 +11,8 @@ import { carrel, startCarrel } from './support/processes.ts'
 /**
  * Imports generated records of six fields, ten million unless BENCH_RECORDS says otherwise, and asks questions
  * about them: each one first in a process that has just started, then again, and then with other values.
- * BENCH_DATA is a data folder that already has them. Beside each time is the processor time of the service, and
- * at the end its memory. DUCKDB is a folder in which `npm install @duckdb/node-api` was run: then DuckDB answers
+ * BENCH_DATA is a data folder that already has them. Beside each time is the processor time of the service, the
+ * bytes that it read, and at the end its memory. DUCKDB is a folder in which `npm install @duckdb/node-api` was run: then DuckDB answers
  * the same questions in turn, each in a process of its own, from a table that is made once. Arguments choose
  * questions by parts of their names.
  */
@@ -141,6 +141,9 @@ function processorTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
   return 10 * (Number(fields[11]) + Number(fields[12]))
 }
+/** Bytes that a process has read, from disk or from the cache of the system (proc(5), `rchar` of `io`). */
+const bytesRead = (pid: number): number =>
+  Number(/rchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1])
 const memoryOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1_024
 
@@ -160,6 +163,7 @@ for (const [name, query] of Object.entries(questions)) {
   if (chosen.length > 0 && !chosen.some(part => name.includes(part))) continue
   const first: number[] = []
   const work: number[] = []
+  const read: number[] = []
   const same: number[] = []
   const other: number[] = []
   const duckdb: (readonly number[])[] = []
@@ -182,9 +186,10 @@ for (const [name, query] of Object.entries(questions)) {
     }
     // A service that has just started collects garbage after a second.
     await delay(2_000)
-    const before = processorTime(service.pid)
+    const [before, readBefore] = [processorTime(service.pid), bytesRead(service.pid)]
     first.push(await ask(query(0, ids)))
     work.push(processorTime(service.pid) - before)
+    read.push((bytesRead(service.pid) - readBefore) / 1e6)
     same.push(await ask(query(0, ids)))
     for (const next of [1, 2, 3]) other.push(await ask(query(next, ids)))
     memory = Math.max(memory, memoryOf(service.pid))
@@ -192,7 +197,7 @@ for (const [name, query] of Object.entries(questions)) {
     if (process.env.DUCKDB) duckdb.push(askDuckdb(name, ids))
   }
   console.log(
-    `${name}: first ${figure(median(first))} ms (processor ${figure(median(work))}), again ${figure(median(same))} ms, other values ${figure(median(other))} ms; ${Math.round(memory)} MB`,
+    `${name}: first ${figure(median(first))} ms (processor ${figure(median(work))}, ${figure(median(read))} MB read), again ${figure(median(same))} ms, other values ${figure(median(other))} ms; ${Math.round(memory)} MB`,
   )
   if (duckdb.length === 0) continue
   const of = (places: readonly number[]) =>

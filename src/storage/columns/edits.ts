@@ -52,6 +52,11 @@ export class Edited {
     this.#marks = packed.subarray(2 + 2 * count)
   }
 
+  /** True if each edit removes what is at its place, and the function accepts the item; below 0: there is none. */
+  replaces(accepts: (place: number, item: number) => boolean): boolean {
+    return this.#at.every((place, edit) => this.#removes(edit) && accepts(place, this.#itemOf(edit)))
+  }
+
   /** Returns the place before the edits, or ~n (below 0) for item n. */
   origin(place: number): number {
     const edit = lastUpTo(this.#to, place)

@@ -1,4 +1,5 @@
 import { Edited, lastUpTo, type PackedEdits, unpackParts } from './edits.ts'
+import { StoredColumn } from './stored-column.ts'
 import type { StoredField } from './stored-field.ts'
 
 /**
@@ -58,6 +59,13 @@ export function openChanges({ changes }: RevisedField): FieldChanges {
     moreBefore: rank => (more[lastUpTo(touched, rank - 1) + 1] as number) | 0,
     newBefore: edits => added[edits] as number,
   }
+}
+
+/** True if no record comes or goes, and each that was written has the value that it had. */
+export function isUnchanged(field: RevisedField): boolean {
+  const { records, values, ranks } = openChanges(field)
+  const rankOf = new StoredColumn(field.base).reader(ranks.length)
+  return values.replaces(() => false) && records.replaces((n, item) => rankOf(n) === ranks[item])
 }
 
 /** What `packParts` makes `PackedChanges` of. */

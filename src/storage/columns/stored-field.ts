@@ -188,6 +188,13 @@ export function headerOf(kind: string, path: string, numbers: readonly number[])
   return header
 }
 
+/** The part of a header that differs between versions, and its position. @param path under which the file will be found */
+export function markIn(path: string): readonly [mark: Uint8Array, position: number] {
+  const mark = Buffer.alloc(8)
+  mark.writeDoubleLE(markOf(path))
+  return [mark, lineLength]
+}
+
 /**
  * Reads the header of a file.
  * @returns the numbers in it, without the size; undefined if there is no such file, or it is not the one of
