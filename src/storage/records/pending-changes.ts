@@ -127,60 +127,57 @@ export function withChanges(base: RecordEntity, changes: readonly LoadedChange[]
 }
 
 interface ChangedEntities {
-  /** The `seq` of the last known change. */
-  readonly last: number
+  /** The `seq` of the last known change of each entity that has changes. Those of one entity become visible in this order. */
+  last(): Readonly<Record<string, number>>
   /**
    * @param stored all imported entities
-   * @param rows changes after the last known one, in their order
-   * @returns the entities with their changes; undefined: an entity has a new version, so read all rows
+   * @param rows the changes of each after its last known one, in their order
+   * @returns the entities with their changes; undefined: the changes of those with a new version are known no longer, and
+   * have to be read with all others
    */
   apply(stored: readonly RecordEntity[], rows: readonly ChangeRow[]): readonly RecordEntity[] | undefined
-  /** Forgets the known changes and applies all rows of the store. */
-  replace(stored: readonly RecordEntity[], rows: readonly ChangeRow[]): readonly RecordEntity[]
+}
+
+interface KnownEntity {
+  readonly base: RecordEntity
+  readonly changes: readonly LoadedChange[]
+  readonly entity: RecordEntity
 }
 
 /** Keeps the changes of single records that an event loop knows. */
 export function createChangedEntities(): ChangedEntities {
-  let known = new Map<string, { readonly version: string; readonly changes: readonly LoadedChange[] }>()
-  let last = 0
-
-  function added(stored: readonly RecordEntity[], rows: readonly ChangeRow[]): readonly RecordEntity[] {
-    const more = new Map<string, LoadedChange[]>()
-    for (const row of rows) {
-      const list = more.get(row.entity) ?? []
-      list.push(loaded(row))
-      more.set(row.entity, list)
-      last = Math.max(last, row.seq)
-    }
-    const next: typeof known = new Map()
-    const entities = stored.map(base => {
-      const { name, source } = base
-      const before = known.get(name)?.changes ?? []
-      const changes = more.has(name) ? [...before, ...(more.get(name) ?? [])] : before
-      next.set(name, { version: source.version, changes })
-      return withChanges(base, changes)
-    })
-    known = next
-    return entities
-  }
+  let known: ReadonlyMap<string, KnownEntity> = new Map()
 
   return {
-    get last() {
-      return last
-    },
+    last: () =>
+      Object.fromEntries(
+        [...known].flatMap(([name, { changes }]) => changes.slice(-1).map(({ seq }) => [name, seq])),
+      ),
     apply: (stored, rows) => {
-      const isOutdated = stored.some(({ name, source }) => {
-        const before = known.get(name)
-        // A version that was restored has changes from before the last known one.
-        return before !== undefined && before.version !== source.version
-      })
-      return isOutdated ? undefined : added(stored, rows)
-    },
-    replace: (stored, rows) => {
-      known = new Map()
-      return added(stored, rows)
+      const isCurrent = ({ name, source }: RecordEntity) =>
+        (known.get(name)?.base.source.version ?? source.version) === source.version
+      if (!stored.every(isCurrent)) {
+        known = new Map(stored.filter(isCurrent).flatMap(({ name }) => entryOf(known, name)))
+        return undefined
+      }
+      const more = Map.groupBy(rows, row => row.entity)
+      known = new Map(
+        stored.map(base => {
+          const before = known.get(base.name)
+          const added = more.get(base.name)
+          if (before?.base === base && !added) return [base.name, before]
+          const changes = [...(before?.changes ?? []), ...(added?.map(loaded) ?? [])]
+          return [base.name, { base, changes, entity: withChanges(base, changes) }]
+        }),
+      )
+      return [...known.values()].map(({ entity }) => entity)
     },
   }
+}
+
+function entryOf<T>(map: ReadonlyMap<string, T>, name: string): readonly (readonly [string, T])[] {
+  const value = map.get(name)
+  return value === undefined ? [] : [[name, value]]
 }
 
 export const loaded = ({ seq, key, key_values, json, added }: ChangeRow): LoadedChange => ({

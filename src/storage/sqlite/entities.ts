@@ -77,7 +77,7 @@ function createEntityReader({ db, snapshot }: Parts, files: Listed, records: Lis
     checkedState = snapshot.enter()
     const [state, lastRecord] = currentState.get() as [number, number]
     if (state === loadedState && lastRecord === loadedRecords) return entities
-    const listed = perform(db, entityList.read(state === loadedState))
+    const listed = perform(db, entityList.read())
     entities = new Map([...builtInEntities, ...listed].map(entity => [entity.name, entity]))
     const versions = versionsOf(entityList.stored)
     if (state !== loadedState) files.keepOnly(new Set(versions))

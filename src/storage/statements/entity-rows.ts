@@ -56,24 +56,40 @@ export function* importedEntities(): Read<readonly RecordEntity[]> {
 type ListRow =
   | ({ definition: null; name: string } & Omit<ChangeRow, 'entity'>)
   | { definition: string; name: string; seq: null }
+  | { definition: null; name: null; seq: number }
 
-/** One statement sees one moment of the store: changes that are gone are in the new version of their entity. */
-const select = `SELECT name, definition, CAST(NULL AS BIGINT) AS seq, NULL AS key, NULL AS key_values, NULL AS json,
-    CAST(NULL AS BIGINT) AS added FROM entity WHERE CAST($2 AS INTEGER) = 1
-  UNION ALL SELECT entity, NULL, seq, key, key_values, json, added FROM record_change WHERE seq > $1 ORDER BY seq`
+/**
+ * The number of the list, the entities if it isn't the known one ($2), and the changes of each entity after the known ones ($1).
+ * One statement sees one moment of the store: changes that are gone are in the new version of their entity.
+ */
+const selectOf = (
+  known: string,
+) => `SELECT NULL AS name, NULL AS definition, entities AS seq, NULL AS key, NULL AS key_values,
+    NULL AS json, CAST(NULL AS BIGINT) AS added FROM state
+  UNION ALL SELECT name, definition, NULL, NULL, NULL, NULL, NULL FROM entity WHERE (SELECT entities FROM state) <> $2
+  UNION ALL SELECT c.entity, NULL, c.seq, c.key, c.key_values, c.json, c.added FROM entity e
+    JOIN record_change c ON c.entity = e.name AND c.seq > coalesce(${known}, 0) WHERE e.version IS NOT NULL
+  ORDER BY seq`
+const select = {
+  sqlite: selectOf('$1 ->> e.name'),
+  postgres: selectOf('CAST(CAST($1 AS JSON) ->> e.name AS BIGINT)'),
+}
 
 /** Caches the entities for an event loop. */
 export function createEntityList() {
   const changed = createChangedEntities()
   let stored: readonly Entity[] = []
+  let list = -1
 
-  function* readSince(seq: number, isSame: boolean): Read<readonly ChangeRow[]> {
+  function* readSince(known: Readonly<Record<string, number>>): Read<readonly ChangeRow[]> {
     const changes: ChangeRow[] = []
     const listed: Entity[] = []
-    for (const row of yield* db.rows<ListRow>(select, seq, Number(!isSame)))
-      if (row.definition === null) changes.push({ ...row, entity: row.name })
+    const before = list
+    for (const row of yield* db.rows<ListRow>(select, JSON.stringify(known), list))
+      if (row.name === null) list = row.seq
+      else if (row.definition === null) changes.push({ ...row, entity: row.name })
       else listed.push(toEntity(row))
-    if (!isSame) stored = listed.sort((one, other) => (one.name < other.name ? -1 : 1))
+    if (list !== before) stored = listed.sort((one, other) => (one.name < other.name ? -1 : 1))
     return changes
   }
 
@@ -82,19 +98,15 @@ export function createEntityList() {
     get stored(): readonly Entity[] {
       return stored
     },
-    /**
-     * @param isSame true if no entity has changed since the last time, so that only single records are read
-     * @returns the same entities with those records
-     */
-    *read(isSame = false): Read<readonly Entity[]> {
-      const changes = yield* readSince(changed.last, isSame)
-      let found = changed.apply(stored.filter(isImported), changes)
-      if (!found) {
-        const all = yield* readSince(0, false)
-        found = changed.replace(stored.filter(isImported), all)
+    /** @returns the same entities with those records */
+    *read(): Read<readonly Entity[]> {
+      for (;;) {
+        const changes = yield* readSince(changed.last())
+        const found = changed.apply(stored.filter(isImported), changes)
+        if (!found) continue
+        const byName = new Map(found.map(entity => [entity.name, entity]))
+        return stored.map(entity => byName.get(entity.name) ?? entity)
       }
-      const byName = new Map(found.map(entity => [entity.name, entity]))
-      return stored.map(entity => byName.get(entity.name) ?? entity)
     },
   }
 }
