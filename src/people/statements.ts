@@ -148,7 +148,7 @@ const epersons = {
       return accepted
     },
     *deleteEperson(email: string, event: AuditEvent): Change<Changed> {
-      // The eperson's own writes lock the row of the store's state before their sessions (`rights`).
+      // Changes of entities lock the row of the store's state before their sessions (`rights`).
       yield* keepList()
       yield* db.rights(event, 'own')
       const eperson = yield* lockEpersonAt(email)

@@ -123,7 +123,8 @@ type State = { readonly store: string } & Readonly<Record<'mark' | 'records' | '
 /** Copies the id of the store, and the values from which its stamps, ids and time go on. */
 async function copyState(db: Connection, copy: Database): Promise<void> {
   const [state = { store: '', mark: 0, records: 0, audiences: 0, stamp: 0 }] = await db.rows<State>(
-    'SELECT store, mark, records, audiences, (SELECT last_value FROM stamp) AS stamp FROM state',
+    `SELECT store, mark, audiences, (SELECT last_value FROM record_number) AS records,
+       (SELECT last_value FROM stamp) AS stamp FROM state`,
   )
   const { store, mark, records, audiences, stamp } = state
   const sql = 'UPDATE state SET store = ?, mark = ?, records = ?, audiences = ?'

@@ -200,8 +200,8 @@ function same(part: string, sent: Omit<Loaded, 'part'>, arrived: Omit<Loaded, 'p
 /** New stamps and ids continue after those that were copied. */
 async function continueSequences(db: Connection): Promise<void> {
   await db.exec(`
-    UPDATE state SET audiences = coalesce((SELECT max(id) FROM audience), 0),
-      records = coalesce((SELECT max(seq) FROM record_change), 0);
+    UPDATE state SET audiences = coalesce((SELECT max(id) FROM audience), 0);
+    SELECT setval('record_number', greatest((SELECT max(seq) FROM record_change), 1));
     SELECT setval('stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM eperson), 1));
     ${numbered.map(continued).join('')}
     SELECT setval(pg_get_serial_sequence('event', 'id'), greatest((SELECT max(id) FROM event),

@@ -34,7 +34,8 @@ import {
  * The look-up of every request, with the uuids of epersons as $1: the stamps of their sessions, counters that
  * show if anything else has changed, the time, and the sessions that the active alert allows.
  */
-export const lookUpSessions = `SELECT s.store, s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
+export const lookUpSessions = `SELECT s.store, s.entities, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
+  (SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM entity_writes) AS records,
   (SELECT CAST(tableoid AS bigint) FROM store_schema) AS tables, ${storeTime.postgres} AS now,
   (SELECT a.allow_sessions FROM alert a WHERE a.active = 1 LIMIT 1) AS allowed FROM state s
   LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`

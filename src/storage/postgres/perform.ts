@@ -3,6 +3,7 @@ import type { TrailKey } from '../../model/trail.ts'
 import type { Seen } from '../statements/audiences.ts'
 import {
   type Change,
+  type RecordLock,
   type Relying,
   type SessionLock,
   type Statements,
@@ -72,6 +73,8 @@ async function resultOf(db: Connection | Pool, step: Step, run: Run): Promise<un
       return db.run(step.sql, ...step.values)
     case 'stamp':
       return (await db.rows<{ stamp: number }>("SELECT nextval('stamp') AS stamp"))[0]?.stamp
+    case 'records':
+      return lockRecords(db, step.lock, step.count)
     case 'clock':
       return (await db.rows<{ now: number }>(`SELECT ${storeTime.postgres} AS now`))[0]?.now
     case 'audiences':
@@ -111,6 +114,32 @@ const storable = (value: Value): Value =>
       : value
 
 const withoutNul = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
+
+/**
+ * Locks are taken in one order whatever the entities, and are fair, unlike those of rows: a change that wants an entity for
+ * itself isn't passed by all that rely on it. `entity_writes` tells other nodes that there is something new, once it is
+ * committed; a number is given once the lock is held.
+ */
+const lockedRecords = `WITH locked AS MATERIALIZED (
+    SELECT CASE WHEN is_own THEN pg_advisory_xact_lock(hashtext('carrel records'), key)
+      ELSE pg_advisory_xact_lock_shared(hashtext('carrel records'), key) END
+    FROM (SELECT hashtext(name) AS key, bool_or(name = ANY($1)) AS is_own
+      FROM unnest($1::text[] || $2::text[]) AS name GROUP BY 1 ORDER BY 1) each
+  ), told AS (
+    INSERT INTO entity_writes (entity, count)
+    SELECT name, 1 FROM unnest($1::text[]) AS name, (SELECT count(*) FROM locked) first WHERE $3::integer > 0
+    ON CONFLICT (entity) DO UPDATE SET count = entity_writes.count + 1
+  )
+  SELECT nextval('record_number') AS number FROM (SELECT count(*) FROM locked) first, generate_series(1, $3::integer)`
+
+async function lockRecords(
+  db: Queries,
+  { own, relied = [] }: RecordLock,
+  count: number,
+): Promise<readonly number[]> {
+  const numbers = await db.rows<{ number: number }>(lockedRecords, own, relied, count)
+  return numbers.map(({ number }) => number)
+}
 
 const locks = { shared: 'FOR SHARE', own: 'FOR NO KEY UPDATE' } as const
 

@@ -1,9 +1,19 @@
 import { postgresTables, type Schema } from '../schema.ts'
 
+/** Numbers of changes of single records, and how many transactions have written records of an entity. */
+const entityWrites = `CREATE SEQUENCE record_number;
+  CREATE TABLE entity_writes (entity TEXT COLLATE "C" PRIMARY KEY, count BIGINT NOT NULL) WITH (fillfactor = 50);`
+
 /** The schema on PostgreSQL, with what only it has. */
 export const schema: Schema = {
   first: 9,
-  later: [],
+  later: [
+    // Single records are numbered and locked apart for each entity (docs/decisions/0041). Without the column, nodes of the
+    // version before fail instead of writing between them.
+    `${entityWrites}
+  SELECT setval('record_number', records + 1) FROM state;
+  ALTER TABLE state DROP COLUMN records;`,
+  ],
   create: `${postgresTables}
   -- Rows that are updated often keep their place.
   ALTER TABLE audience SET (fillfactor = 50);
@@ -11,6 +21,8 @@ export const schema: Schema = {
   ALTER TABLE session SET (fillfactor = 70);
   ALTER TABLE process SET (fillfactor = 80);
   ALTER TABLE access_token SET (fillfactor = 90);
+  ${entityWrites}
+  ALTER TABLE state DROP COLUMN records;
   -- The server that the store was on when it was last written to (docs/decisions/0085); '': none yet.
   ALTER TABLE state ADD COLUMN server TEXT COLLATE "C" NOT NULL DEFAULT '';
   -- Stamps are never given twice, whichever node asks.

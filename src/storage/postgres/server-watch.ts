@@ -114,9 +114,9 @@ async function register(db: Reads, { mark, stored }: Server & { readonly stored:
   await db.rows(
     `WITH moved AS (
        UPDATE state SET server = $1, audiences = audiences + 1000000, entities = ${beyond('entities')},
-         secrets = ${beyond('secrets')}, groups = ${beyond('groups')}, records = ${beyond('records')}
+         secrets = ${beyond('secrets')}, groups = ${beyond('groups')}
        WHERE server = $2 RETURNING server)
-     SELECT setval('stamp', ${beyond("nextval('stamp')")}) FROM moved`,
+     SELECT ${['stamp', 'record_number'].map(name => `setval('${name}', ${beyond(`nextval('${name}')`)})`)} FROM moved`,
     mark,
     stored,
   )

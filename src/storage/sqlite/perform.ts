@@ -35,6 +35,8 @@ function resultOf(db: Database, step: Step, run: Run): unknown {
       return undefined
     case 'stamp':
       return nextStamp(db)
+    case 'records':
+      return recordNumbers(db, step.count)
     case 'clock':
       return Date.now()
     case 'audiences':
@@ -63,6 +65,16 @@ export function nextStamp(db: Database): number {
   const row = db.get<{ stamp: number }>('UPDATE stamp SET last = last + 1 RETURNING last AS stamp')
   if (!row) throw new Error('the store has lost its row of stamps')
   return row.stamp
+}
+
+/** New numbers for changes of records. There is one writer, so nothing is locked. */
+function recordNumbers(db: Database, count: number): readonly number[] {
+  const row = db.get<{ last: number }>(
+    'UPDATE state SET records = records + ? RETURNING records AS last',
+    count,
+  )
+  if (!row) throw new Error('the store has lost its state row')
+  return Array.from({ length: count }, (_, at) => row.last - count + 1 + at)
 }
 
 const hasRights = (db: Database, { reliesOn = [] }: Relying): boolean =>

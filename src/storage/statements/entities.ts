@@ -119,7 +119,8 @@ export function* pointEntity(
   event: AuditEvent | null,
   limits: KeptVersionLimits,
 ): Change<{ readonly before: Entity | undefined; readonly read: ReadRule } | undefined> {
-  yield* lockList()
+  const relied = [...(published.relies ?? []), ...(published.agreed?.relies ?? [])]
+  yield* lockList({ own: [published.name], relied: relied.map(({ entity }) => entity) })
   if (event) yield* db.rights(event, 'shared')
   const { name, key, fields, version, count, bytes, largest, slots } = published
   const before = yield* findEntity(name)
@@ -182,7 +183,7 @@ export function* restoreVersion(
   of: string | undefined,
   ready: (kept: RecordEntity) => Read<void> = function* () {},
 ): Change<Exclude<Restored, 'restored'> | { readonly after: Entity }> {
-  yield* lockList()
+  yield* lockList({ own: [name] })
   yield* db.rights(event, 'shared')
   const before = yield* findEntity(name)
   if (!before || !isImported(before)) return 'missing'
@@ -218,7 +219,7 @@ export function* dropEntity(
   event: AuditEvent,
   of: string | undefined,
 ): Change<Entity | false | 'changed'> {
-  yield* lockList()
+  yield* lockList({ own: [name] })
   yield* db.rights(event, 'shared')
   const before = yield* findEntity(name)
   if (!before) return false
@@ -227,6 +228,7 @@ export function* dropEntity(
   yield* dropHeld(name)
   if (isImported(before)) yield* retire(before.source.version)
   yield* dropChanges(name)
+  yield* db.lock('DELETE FROM entity_writes WHERE entity = $1', name)
   yield* db.run('DELETE FROM entity WHERE name = $1', name)
   yield* db.record({ ...event, object: name, changes: entityChanges(before, undefined) })
   return before
@@ -247,7 +249,7 @@ function* declare(
   event: AuditEvent,
   relies: readonly Reliance[] = [],
 ): Change<'declared' | 'changed' | 'missing'> {
-  yield* lockList()
+  yield* lockList({ own: [name], relied: relies.map(({ entity }) => entity) })
   yield* db.rights(event, 'shared')
   const before = yield* findEntity(name)
   if (before === undefined) return 'missing'

@@ -27,8 +27,14 @@ export function* findEntity(name: string): Read<Entity | undefined> {
   return found && toEntity(found)
 }
 
-/** Locks the list of entities: one transaction at a time changes it. */
-export const lockList = (): Change<number> => db.run('UPDATE state SET entities = entities + 1')
+/**
+ * Locks the list of entities: one transaction at a time changes it.
+ * @param records entities of which no records are written meanwhile
+ */
+export function* lockList(records?: db.RecordLock): Change<void> {
+  yield* db.run('UPDATE state SET entities = entities + 1')
+  if (records) yield* db.lockRecords(records)
+}
 
 /** Waits for changes of the list, and makes later ones wait until this change ends. */
 export const keepList = (): Change<void> => db.lock('SELECT 1 FROM state FOR NO KEY UPDATE')

@@ -86,13 +86,17 @@ export function* writeRecords(
   batch: readonly Writing[],
   areTogether = false,
 ): Change<readonly WriteOutcome[]> {
-  // One transaction at a time, so that changes become visible in the order of their numbers.
-  let last = (yield* db.value<number>('SELECT records FROM state FOR UPDATE')) ?? 0
+  // One transaction at a time for an entity, so that its changes become visible in the order of their numbers.
+  const lock = {
+    own: [...new Set(batch.map(({ write }) => write.entity))],
+    relied: batch.flatMap(({ write }) => write.relies?.map(({ entity }) => entity) ?? []),
+  }
+  const numbers = yield* db.lockRecords(lock, batch.length)
   const allowed = yield* db.haveRights(
     batch.map(({ event }) => event),
     'shared',
   )
-  const named = yield* db.rows<StoredEntity>(versions, [...new Set(batch.map(({ write }) => write.entity))])
+  const named = yield* db.rows<StoredEntity>(versions, lock.own)
   const stored = new Map(named.map(one => [one.name, one] as const))
   const changed = yield* db.rows<{ key: string; seq: number }>(
     'SELECT key, max(seq) AS seq FROM record_change WHERE key = ANY($1) GROUP BY key',
@@ -119,15 +123,15 @@ export function* writeRecords(
     const isWritten = isCurrent && Boolean(entity.is_there)
     outcomes.push(isCurrent && !isWritten ? lostRecords(change.entity) : isWritten)
     if (!isWritten) continue
-    known.set(change.key, ++last)
-    written.push({ change: { seq: last, ...change }, event })
+    const seq = numbers[at] as number
+    known.set(change.key, seq)
+    written.push({ change: { seq, ...change }, event })
   }
   if (areTogether && written.length < batch.length) return outcomes
   yield* insertWritten()
-  const events = written.map(({ event }) => event)
-  if (areTogether) yield* db.recordAll(events)
-  else for (const event of events) yield* db.record(event)
-  yield* db.run('UPDATE state SET records = $1', last)
+  const [first, ...more] = written.map(({ event }) => event)
+  if (first && more.length === 0) yield* db.record(first)
+  else if (first) yield* db.recordAll([first, ...more])
   return outcomes
 
   function* insertWritten(): Change<void> {

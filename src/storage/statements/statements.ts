@@ -56,9 +56,10 @@ export type Step =
   | { readonly kind: 'rows' | 'run'; readonly sql: Sql; readonly values: readonly Value[] }
   /** Reads that run concurrently if there are several connections. */
   | { readonly kind: 'together'; readonly reads: readonly Read<unknown>[] }
-  /** Waits for other transactions, and makes them wait until this one ends. SQLite has one writer. */
+  /** What only PostgreSQL needs, where several transactions write: mostly that they wait for each other. */
   | { readonly kind: 'lock'; readonly sql: string; readonly values: readonly Value[] }
   | { readonly kind: 'stamp' }
+  | { readonly kind: 'records'; readonly lock: RecordLock; readonly count: number }
   | { readonly kind: 'clock' }
   /** The audiences that admit a viewer, which event loops hold in memory. */
   | { readonly kind: 'audiences'; readonly viewer: Viewer }
@@ -73,6 +74,12 @@ export type Step =
 export type Value = string | number | null | Uint8Array | readonly string[] | readonly number[]
 /** One text for both engines, or one for each. */
 type Sql = string | { readonly sqlite: string; readonly postgres: string }
+
+/** Entities of which a change writes records, and those whose records it relies on. */
+export interface RecordLock {
+  readonly own: readonly string[]
+  readonly relied?: readonly string[]
+}
 
 export type Relying = Pick<AuditEvent, 'reliesOn'>
 /**
@@ -187,6 +194,15 @@ export function* nextStamp(): Statements<number> {
   return (yield { kind: 'stamp' }) as number
 }
 
+/**
+ * Locks the records of entities until the change ends, all in one order: of two changes of the same entity, the later one
+ * sees the earlier one, and changes of other entities don't wait (docs/decisions/0041).
+ * @returns new numbers for changes of records, ascending. No entity has a greater one
+ */
+export function* lockRecords(lock: RecordLock, count = 0): Statements<readonly number[]> {
+  return (yield { kind: 'records', lock, count }) as readonly number[]
+}
+
 /** The store's time, in ms since 1970: the clocks of nodes may differ. */
 export function* clock(): Statements<number> {
   return (yield { kind: 'clock' }) as number
@@ -200,7 +216,8 @@ export function* audiencesOf(viewer: Viewer): Read<readonly number[]> {
 /**
  * Locks the sessions that a change relies on until its transaction ends (T12). Every change whose event
  * relies on some does this before it reads anything else. Locks are taken in this order everywhere, so that
- * no two transactions deadlock: the groups, the row of the store's state, these sessions, all others.
+ * no two transactions deadlock: the groups, the row of the store's state, the records of entities (`lockRecords`), these
+ * sessions, all others.
  * @throws RightsChanged unless they are as they were when the request was admitted
  */
 export function* rights(event: Relying, kind: SessionLock): Statements<void> {

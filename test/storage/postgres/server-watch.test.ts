@@ -17,7 +17,12 @@ async function storeIn(t: TestContext) {
 }
 
 const numbersOf = async (url: string) =>
-  (await runSql(url, 'SELECT records, audiences, server FROM carrel.state'))[0] as {
+  (
+    await runSql(
+      url,
+      'SELECT audiences, server, (SELECT last_value FROM carrel.record_number) AS records FROM carrel.state',
+    )
+  )[0] as {
     records: string
     audiences: string
     server: string
