@@ -221,7 +221,12 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   const { openVersion, sharedSlots } = openedVersions(pool, records)
   const writes = inBatches(
     (batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))),
-    maxTogether,
+    {
+      most: maxTogether,
+      laneOf: ({ write }) => write.entity,
+      // Writes that wait for those of other nodes leave connections to logins and logouts.
+      atOnce: () => Math.ceil(pool.usage().max / 2),
+    },
   )
   const folding = parts.shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
   let scratch: string | undefined
