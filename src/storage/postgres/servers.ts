@@ -104,6 +104,13 @@ const fits: Readonly<Record<SessionKind, string>> = {
 export const standbyRefused =
   'the database is a standby: point CARREL_DATABASE_URL to the primary, or promote this one'
 
+/**
+ * Repeatable read would not see what a lock was waited for, nor conflict with it; serializable transactions conflict, and
+ * are made again.
+ */
+const requireLaterSnapshots = `SELECT set_config('default_transaction_isolation', 'serializable', false)
+  WHERE current_setting('default_transaction_isolation') = 'repeatable read'`
+
 type Setup = Pick<ConnectionOptions, 'statementTimeout' | 'setup' | 'isForeign'>
 
 /** SQL that sets a session up. The first statement tells the server process, and whether the session fits. */
@@ -111,6 +118,6 @@ export const settingUp = ({ statementTimeout, setup, isForeign }: Setup, session
   [
     `SELECT pg_backend_pid() AS id, ${fits[session]} AS fits`,
     `SET statement_timeout = ${statementTimeout}`,
-    ...(isForeign ? [] : ['SET search_path = carrel']),
+    ...(isForeign ? [] : ['SET search_path = carrel', requireLaterSnapshots]),
     ...(setup === '' ? [] : [setup]),
   ].join('; ')
