@@ -1,6 +1,5 @@
 import type { Store } from '../features.ts'
-import { type Hold, keepHold } from '../lib/hold.ts'
-import { hasEnded, ownProcessId } from '../lib/process-ids.ts'
+import type { Hold } from '../lib/hold.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { commandEvent } from './store.ts'
 
@@ -25,7 +24,6 @@ export const wasUsed = ({ trail }: Pick<Store, 'trail'>): Promise<boolean> =>
     return false
   })
 
-const ticket = 'demo'
 /** Time in ms after which a silent process counts as ended, if it was on another machine. */
 const silence = 60_000
 
@@ -33,25 +31,5 @@ const silence = 60_000
  * Claims the demo for this process: two that add it would replace each other's passwords.
  * @returns undefined if another process has claimed it and may be alive
  */
-export async function claimDemo({
-  identities,
-  clock,
-}: Pick<Store, 'identities' | 'clock'>): Promise<Hold | undefined> {
-  const own = ownProcessId()
-  const expires = () => clock.now() + silence
-  if (!(await identities.keepTicket(ticket, own, expires(), clock.certain()))) {
-    // One that has expired may still be there.
-    const owner = (await identities.readTicket(ticket, 0)) ?? ''
-    const isSilent = (await identities.readTicket(ticket, clock.now())) === undefined
-    if (!isSilent && !hasEnded(owner)) return undefined
-    if (!(await identities.replaceTicket(ticket, owner, own, expires()))) return undefined
-  }
-  return keepHold({ silence }, 0, {
-    beat: async () => ({
-      isOurs: await identities.replaceTicket(ticket, own, own, expires()),
-      isWanted: false,
-    }),
-    // No process has this name, so the next one needn't wait.
-    remove: () => identities.replaceTicket(ticket, own, '', expires()),
-  })
-}
+export const claimDemo = ({ lease }: Pick<Store, 'lease'>): Promise<Hold | undefined> =>
+  lease('demo', { silence })

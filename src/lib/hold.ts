@@ -13,6 +13,9 @@ export interface HoldOptions {
   onWanted?(): void
 }
 
+/** Takes a hold that all nodes know by its name. @returns undefined if another program has it and may be alive */
+export type TakeLease = (name: string, options: HoldOptions) => Promise<Hold | undefined>
+
 /** The state of a hold, as a heartbeat finds it. */
 interface Seen {
   readonly isOurs: boolean

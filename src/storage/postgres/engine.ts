@@ -4,6 +4,7 @@ import { createFieldFiles } from '../records/field-files.ts'
 import { type EngineOptions, partFor } from '../runtime/event-loops.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
+import { leasesOf } from '../statements/leases.ts'
 import {
   type AllOffered,
   offerAll,
@@ -47,6 +48,7 @@ function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOf
   const { shared, keptVersions } = options
   const worker = lazyWorker(shared, options.statementTimeout)
   const clock = postgresClock(offered.clock.raise)
+  const lease = leasesOf(offered.identities, clock)
   const secrets = sharedSecrets(accounts)
   const keyring = keyringOf(options.tokenSecrets, secrets.current)
   const audiences = postgresAudiences(accounts, options.hiddenMetadata)
@@ -99,7 +101,7 @@ function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOf
     setAhead(0)
     await worker.close()
   }
-  return { clock, secrets, keyring, audiences, lookup, entities, opened, close }
+  return { clock, lease, secrets, keyring, audiences, lookup, entities, opened, close }
 }
 
 type KnownParts = ReturnType<typeof createKnownParts>
@@ -139,7 +141,7 @@ export async function openEngine<F extends Parts>(
   const { accounts } = pools
   const offered = offerAll(ownParts, runnersOn(accounts, ownParts))
   const known = createKnownParts(options, pools, offered, watch)
-  const { clock, secrets, keyring, lookup, entities } = known
+  const { clock, lease, secrets, keyring, lookup, entities } = known
   const audiencesOf: AudiencesOf = async (viewer, how) => {
     // The look-up brings the list of audiences up to date.
     await lookup.ask()
@@ -198,6 +200,7 @@ export async function openEngine<F extends Parts>(
     identities: { ...identities, begin: (login, event) => beginAtProvider(accounts, login, event) },
     metrics: postgresMetrics(pools, { trail: offered.trail.size, held: offered.entities.heldSize }, shared),
     clock,
+    lease,
     trail,
     ping: () => lookup.ask().then(() => check.requireSome()),
     close,

@@ -9,6 +9,7 @@ import { type EngineOptions, partFor, type Shared } from '../runtime/event-loops
 import { whilePresent } from '../runtime/limits.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
+import { leasesOf } from '../statements/leases.ts'
 import { type AllOffered, offerAll, type Parts, type Runners } from '../statements/offered.ts'
 import { ownParts, type Storage } from '../statements/parts.ts'
 import { mostAtOnce, RepeatedEvents } from '../statements/repeated-events.ts'
@@ -131,6 +132,7 @@ export async function openEngine<F extends Parts>(
     read: trailIn(file, keyring),
   }
   const clock = sqliteClock({ db, snapshot, raise: offered.clock.raise })
+  const lease = leasesOf(offered.identities, clock)
   const kept = shared.loop === null ? keepTrail(trail, options.eventsRetention, clock) : undefined
   const entities = sqliteEntities({
     ...options,
@@ -154,6 +156,7 @@ export async function openEngine<F extends Parts>(
     trail,
     metrics: sqliteMetrics(dataFolder, snapshot, readerThreads, shared),
     clock,
+    lease,
     ping: async () => {
       // The writer is asked first, because it remembers a loss for all event loops.
       await writer.check()

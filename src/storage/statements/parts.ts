@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
+import type { TakeLease } from '../../lib/hold.ts'
 import type { Entities } from '../entities.ts'
 import type { Clock, StoreMetrics } from '../storage.ts'
 import type { Trail } from '../trail.ts'
@@ -45,6 +46,7 @@ export interface Storage {
   readonly trail: Trail
   readonly metrics: StoreMetrics
   readonly clock: Clock
+  readonly lease: TakeLease
   /** Rejects with `StoreUnavailable` if the store doesn't answer, or its files aren't those that were opened. */
   ping(): Awaitable<void>
   close(): Promise<void>

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import { keepHold, type TakeLease } from '../../lib/hold.ts'
+import { hasEnded, ownProcessId } from '../../lib/process-ids.ts'
+import type { Clock } from '../storage.ts'
+import type { Identities } from './identities.ts'
+
+/** Separates the program from a number that no other lease of the same program has. */
+const separator = '\n'
+
+/**
+ * Leases in the store, by its clock, so that of all nodes one does a piece of work. A lease is a ticket with its
+ * program: a row, unlike a lock of a session, holds behind any pooler, and outlives a connection that breaks.
+ */
+export const leasesOf =
+  (
+    {
+      keepTicket,
+      readTicket,
+      replaceTicket,
+    }: Pick<Identities, 'keepTicket' | 'readTicket' | 'replaceTicket'>,
+    { now, certain }: Pick<Clock, 'now' | 'certain'>,
+  ): TakeLease =>
+  async (name, options) => {
+    const own = `${ownProcessId()}${separator}${randomUUID()}`
+    const until = () => now() + options.silence
+    // One that has expired may still be there.
+    const before = await readTicket(name, 0)
+    if (before === undefined) {
+      if (!(await keepTicket(name, own, until(), certain()))) return undefined
+    } else {
+      const isSilent = (await readTicket(name, now())) === undefined
+      if (!isSilent && !hasEnded(before.split(separator)[0] ?? '')) return undefined
+      if (!(await replaceTicket(name, before, own, until()))) return undefined
+    }
+    return keepHold(options, options.silence / 4, {
+      beat: async () => ({ isOurs: await replaceTicket(name, own, own, until()), isWanted: false }),
+      // No program has this name, so the next one needn't wait.
+      remove: () => replaceTicket(name, own, '', until()),
+    })
+  }
