@@ -89,6 +89,7 @@ function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOf
     shared,
     connect: pools.connectUnlimited,
     describe: pools.describe,
+    lease,
   })
   const opened = () => {
     isOpen = true

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
+import type { TakeLease } from '../../lib/hold.ts'
 import { makeTemporaryFolder } from '../../lib/process-ids.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity } from '../../model/entities.ts'
-import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { EntityState } from '../../model/snapshots.ts'
@@ -15,43 +15,32 @@ import { createEarlierStates } from '../records/earlier-states.ts'
 import { foldChanges, requireRoom } from '../records/folding.ts'
 import { baseEntity, changesOf, stateOf } from '../records/pending-changes.ts'
 import { createRecordListings } from '../records/record-listings.ts'
-import { beginIfLarge, type RecordSource, slotsOf } from '../records/record-source.ts'
+import { beginIfLarge, slotsOf } from '../records/record-source.ts'
 import { inBatches } from '../runtime/batches.ts'
-import type { Shared } from '../runtime/event-loops.ts'
-import type { entities } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
-import { forgetRetired, keepRetired, storedVersions } from '../statements/kept-versions.ts'
 import { storedWrite, storedWrites, type Writing, writeRecords } from '../statements/record-writes.ts'
-import type { Offered } from '../statements/statements.ts'
 import { quoteName } from '../tables/cells.ts'
 import { builtInTable, type TableOf } from '../tables/compile.ts'
 import { readByAudience } from '../tables/row-visibility.ts'
 import type { Tables } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
-import { dropWithGrants, exposeEntity, publishEntity, restoreEntity, reviseEntity } from './entity-changes.ts'
-import { perform, withConnection } from './perform.ts'
-import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
+import { dropWithGrants, exposeEntity, restoreEntity } from './entity-changes.ts'
+import { perform } from './perform.ts'
+import { createPublishing, type PublishingParts } from './publishing.ts'
+import { baseOf, readColumn, readRecords, slotsField } from './record-versions.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { PostgresAudiences } from './shared-state.ts'
 import type { TableListings } from './table-listings.ts'
 import { findForeignKeys, findTables } from './tables.ts'
 
-/** Interval in ms at which unused versions are removed, and those still being read are marked as used. */
-const sweepInterval = 20_000
 /** Maximum number of writes of single records that share a transaction. */
 const maxTogether = 64
 
-interface Parts {
-  readonly pool: Pool
-  readonly changes: Offered<typeof entities>
+interface Parts extends PublishingParts {
+  readonly lease: TakeLease
   readonly lookup: SessionLookup
   readonly audiences: PostgresAudiences
-  readonly records: RecordSource & { readonly openVersions: ReadonlyMap<string, number> }
   readonly tables: TableListings
-  readonly keptVersions: KeptVersionLimits
-  readonly shared: Shared
-  /** Opens a connection without time limits, for long-running work. */
-  readonly connect: () => Promise<Connection>
   /** Reads the entity's definition from the database catalogue. */
   readonly describe: (request: ExposeRequest) => Promise<Omit<Entity, 'read'>>
 }
@@ -100,58 +89,6 @@ function createKnownEntities(records: Records, wentBack: () => void) {
         ? undefined
         : read(state, db),
   }
-}
-
-/**
- * Removes replaced versions that no listing reads any more.
- * @param current returns the versions whose files of fields stay
- */
-async function sweep(
-  { pool, changes, keptVersions, records, shared }: Parts,
-  current: () => ReadonlySet<string>,
-): Promise<void> {
-  const reading = [...records.openVersions.keys()]
-  if (reading.length > 0) await perform(pool, keepRetired(reading))
-  if (await changes.hasOldKept(keptVersions)) await changes.trim(keptVersions)
-  const stored = await perform(pool, storedVersions())
-  for (const { version } of stored.filter(({ state }) => state === 'old'))
-    await pool.transaction(db => removeVersion(db, version))
-  if (shared.loop === null)
-    records.fieldFiles.sweep(new Set([...current(), ...stored.map(({ version }) => version)]))
-}
-
-async function removeVersion(db: Connection, version: string): Promise<void> {
-  // If several nodes try, the one that deletes the row removes the version.
-  if ((await perform(db, forgetRetired([version]))) === 0) return
-  await db.run('DELETE FROM rank WHERE version = $1', version)
-  // A table belongs to a version and all its revisions.
-  const tables = ['entity', 'kept_version', 'held_version', 'retired']
-  const uses = tables.map(table => `SELECT 1 FROM ${table} WHERE split_part(version, '.', 1) = $1`)
-  const [used] = await db.rows(uses.join(' UNION ALL '), baseOf(version))
-  if (!used) await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
-}
-
-type ThenSweep = <T>(work: Promise<T>) => Promise<T>
-
-function keepSweeping(sweep: () => Promise<void>) {
-  // A failed removal is retried later.
-  const trySweep = () => sweep().catch(() => {})
-  const sweeping = setInterval(() => void trySweep(), sweepInterval).unref()
-  const thenSweep: ThenSweep = async work => {
-    const done = await work
-    await trySweep()
-    return done
-  }
-  return { thenSweep, endSweeping: () => clearInterval(sweeping) }
-}
-
-/** Writes new versions, on connections of their own. */
-function publishing({ pool, connect, keptVersions }: Parts, thenSweep: ThenSweep) {
-  const publish: Entities['publish'] = (entity, lines, event) =>
-    thenSweep(withConnection(connect, db => publishEntity(pool, db, entity, lines, event, keptVersions)))
-  const revise: Entities['revise'] = (revision, event) =>
-    thenSweep(withConnection(connect, db => reviseEntity(pool, db, revision, event, keptVersions)))
-  return { publish, revise }
 }
 
 /** The tables that a plan may read. In subqueries they are never collected: PostgreSQL chooses how it joins. */
@@ -210,8 +147,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     await lookup.ask()
     return known.all()
   }
-  const { thenSweep, endSweeping } = keepSweeping(() => sweep(parts, known.current))
-  const { publish, revise } = publishing(parts, thenSweep)
+  const { publish, revise, thenSweep, endSweeping } = createPublishing(parts, known.current)
   const { list, explain } = createPlanRunner('postgres', records, {
     list: async (plan, viewer, format, client) =>
       tables.list(plan, await tablesFor(plan, viewer, audiences), format, client),
@@ -228,7 +164,10 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       atOnce: () => Math.ceil(pool.usage().max / 2),
     },
   )
-  const folding = parts.shared.loop === null ? foldChanges({ all, openVersion, revise, publish }) : undefined
+  const folding =
+    parts.shared.loop === null
+      ? foldChanges({ all, openVersion, revise, publish, lease: parts.lease })
+      : undefined
   let scratch: string | undefined
 
   return {

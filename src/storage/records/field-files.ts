@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { isLeftOver } from '../../lib/process-ids.ts'
+import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { closeStored, openStored, type StoredField } from '../columns/stored-field.ts'
 import { openStoredWords, type StoredWords } from '../columns/word-index.ts'
 import type { RecordEntity } from '../entities.ts'
@@ -16,6 +16,12 @@ export const fieldPath = (folder: string, field: number): string => join(folder,
 
 /** The path of the words of a field. @param path of the field */
 export const wordsBeside = (path: string): string => `${path}.words`
+
+/** Makes the folder of a new version, with a file that names the program: if that ends first, the folder is left over. */
+export function markUnfinished(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeFileSync(join(folder, `writing.${processIdInName()}`), '', { mode: 0o600 })
+}
 
 /** The files of the fields of versions (docs/decisions/0070), each version's in a folder of its own. */
 export interface FieldFiles {
@@ -33,6 +39,8 @@ export interface FieldFiles {
   keepOnly(isKept: (version: string) => boolean): void
   /** Removes the files of a version. */
   remove(version: string): void
+  /** The versions with files of a program that has ended. Asked before the store, which has those that it published. */
+  abandoned(): readonly string[]
   /** Removes files that belong to no version, an hour after they were written. */
   sweep(versions: ReadonlySet<string>): void
 }
@@ -85,6 +93,7 @@ export function createFieldFiles(folder: string): FieldFiles {
       for (const version of known.keys()) if (!isKept(version)) known.delete(version)
       closeStored(path => known.has(basename(dirname(path))))
     },
+    abandoned: () => namesIn(folder).filter(name => namesIn(join(folder, name)).some(isLeftOver)),
     sweep: versions => {
       for (const name of namesIn(folder)) {
         const path = join(folder, name)

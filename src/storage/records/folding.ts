@@ -1,5 +1,6 @@
 import { Lagging } from '../../lib/errors.ts'
-import type { Field } from '../../model/entities.ts'
+import type { TakeLease } from '../../lib/hold.ts'
+import type { Entity, Field } from '../../model/entities.ts'
 import type { Entities, OpenVersion, RecordEntity } from '../entities.ts'
 import { changesIn, changesOf } from './pending-changes.ts'
 import { slotsOf } from './record-source.ts'
@@ -12,10 +13,14 @@ interface Folding {
   close(): Promise<void>
 }
 
-type Parts = Pick<Entities, 'all' | 'openVersion' | 'revise' | 'publish'>
+interface Parts extends Pick<Entities, 'all' | 'openVersion' | 'revise' | 'publish'> {
+  readonly lease: TakeLease
+}
 
 /** Time between two checks of all entities, in ms. */
 const interval = 250
+/** Time in ms after which another node folds the entity of a silent one. */
+const silence = 10_000
 /** Number of changes that is worth a new version: one in `share` records, from `fewest` to `most`. */
 const share = 200
 const fewest = 500
@@ -44,8 +49,7 @@ export function foldChanges(parts: Parts): Folding {
   const closing = new AbortController()
   async function work(): Promise<void> {
     for (const entity of (await parts.all()).values())
-      if (!isClosed && entity.source.kind === 'records' && isDue(entity as RecordEntity))
-        await fold(entity as RecordEntity, parts, closing.signal)
+      if (!isClosed && isDue(entity)) await foldAlone(entity.name, parts, closing.signal)
   }
   const timer = setInterval(() => {
     // A fold that fails is tried again; until then the changes stay where they are.
@@ -65,13 +69,27 @@ export function foldChanges(parts: Parts): Folding {
   }
 }
 
-function isDue(entity: RecordEntity): boolean {
-  const changed = changesOf(entity)
+/** Folds an entity unless another node does. One that has lost its lease can't replace what the other has made. */
+async function foldAlone(name: string, parts: Parts, closing: AbortSignal): Promise<void> {
+  const lost = new AbortController()
+  const lease = await parts.lease(`fold ${name}`, { silence, onWanted: () => lost.abort() })
+  if (!lease) return
+  try {
+    // Another node may have folded it just before.
+    const entity = (await parts.all()).get(name)
+    if (entity && isDue(entity)) await fold(entity, parts, AbortSignal.any([closing, lost.signal]))
+  } finally {
+    await lease.release()
+  }
+}
+
+function isDue(entity: Entity): entity is RecordEntity {
+  const changed = entity.source.kind === 'records' ? changesOf(entity as RecordEntity) : undefined
   if (!changed) return false
   const { source } = changed.base
   return (
     changed.changes.length >= Math.min(most, Math.max(fewest, source.count / share)) ||
-    entity.source.bytes - source.bytes >= mostBytes
+    (entity as RecordEntity).source.bytes - source.bytes >= mostBytes
   )
 }
 

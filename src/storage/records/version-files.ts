@@ -4,7 +4,7 @@ import { indexOf } from '../columns/columns.ts'
 import type { FieldHandlers } from '../columns/field-thread.ts'
 import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { wordsBeside } from './field-files.ts'
+import { markUnfinished, wordsBeside } from './field-files.ts'
 import type { Turn } from './kept-facts.ts'
 import type { ChangedSource } from './overlay-source.ts'
 import { baseEntity } from './pending-changes.ts'
@@ -19,6 +19,7 @@ export const revisedFilesOf =
     signal: AbortSignal,
   ): Promise<string> => {
     const client: Client = { ...nobody, signal: () => signal }
+    markUnfinished(fieldFiles.folderOf(version))
     const thread = startThread<FieldHandlers>('storage/columns/field-thread', null)
     try {
       for (const [at, { name, type, collation }] of (changed?.fields ?? entity.fields).entries()) {

@@ -142,6 +142,7 @@ export async function openEngine<F extends Parts>(
     snapshot,
     file,
     changes: offered.entities,
+    lease,
   })
   const refresh: HotSessions['refresh'] = (refreshed, event) => events.refresh(refreshed, event)
   const { groupTree, sessions, identities } = offered

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { TakeLease } from '../../lib/hold.ts'
 import { isLeftOver } from '../../lib/process-ids.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
@@ -47,6 +48,7 @@ interface Parts {
   readonly snapshot: SharedSnapshot
   readonly file: string
   readonly changes: Offered<typeof entities>
+  readonly lease: TakeLease
   readonly readerThreads: ReaderThreads
   readonly audiencesOf: (viewer: Viewer) => readonly number[]
   /** Metadata fields that only administrators see (Q19). */
@@ -101,6 +103,7 @@ function createVersionFiles({ dataFolder, changes, keptVersions }: Parts) {
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
     if (await changes.hasOldKept(keptVersions)) await changes.trim(keptVersions)
+    const abandoned = fieldFiles.abandoned()
     // A version that is replaced in between counts as in use, and keeps its base.
     const stored = await changes.storedVersions()
     const bases = new Set(stored.filter(({ state }) => state !== 'old').map(({ version }) => baseOf(version)))
@@ -110,6 +113,7 @@ function createVersionFiles({ dataFolder, changes, keptVersions }: Parts) {
     for (const version of old) remove(version)
     if (old.length > 0) await changes.forgetRetired(old)
     const versions = new Set(stored.map(({ version }) => version))
+    for (const version of abandoned) if (!versions.has(version)) remove(version)
     for (const name of readdirSync(folder)) {
       const modified = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
       if (
@@ -216,7 +220,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   const at = createEarlierStates({ version: heldState, changes: changes.heldChanges }, records.hold)
   const isMain = shared.loop === null
   const endSweeping = isMain ? keepSweeping(sweep) : undefined
-  const folding = isMain ? foldChanges({ all, openVersion, revise, publish }) : undefined
+  const folding = isMain ? foldChanges({ all, openVersion, revise, publish, lease: parts.lease }) : undefined
   return {
     all,
     prepare: async large => beginIfLarge(files, all().values(), large),
