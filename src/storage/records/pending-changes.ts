@@ -62,7 +62,19 @@ export function lastChanges({ changes }: Changed): ReadonlyMap<string, { change:
   latest.set(changes, made)
   return made
 }
-const latest = new WeakMap<Changed['changes'], ReturnType<typeof lastChanges>>()
+const latest = new WeakMap<Changed['changes'], Map<string, { change: LoadedChange; at: number }>>()
+
+/** Adds changes to some. The map of their last changes is handed on: callers use it at once, and rarely ask for an earlier state. */
+function appended(changes: readonly LoadedChange[], further: readonly LoadedChange[]): readonly LoadedChange[] {
+  const all = [...changes, ...further]
+  const last = latest.get(changes)
+  if (last) {
+    latest.delete(changes)
+    for (const [n, change] of further.entries()) last.set(change.key, { change, at: changes.length + n })
+    latest.set(all, last)
+  }
+  return all
+}
 
 /** The records in the slots after those of the base; '{}' in a slot to which nothing refers any more. */
 export const changedSlots = (changed: Changed): readonly string[] => {
@@ -95,23 +107,34 @@ export const agreedParts = ({
 }: Agreed): { readonly stored: string | undefined; readonly seq: number } =>
   version === null ? { stored: undefined, seq: 0 } : versionParts(version)
 
-export function withChanges(base: RecordEntity, changes: readonly LoadedChange[]): RecordEntity {
+/**
+ * Shows an entity with its changes.
+ * @param before the entity with the first of them, so that only the others are counted
+ */
+export function withChanges(
+  base: RecordEntity,
+  changes: readonly LoadedChange[],
+  before: RecordEntity = base,
+): RecordEntity {
   const last = changes.at(-1)
   if (!last) return base
   const { source } = base
-  let { count, bytes, largest } = source
-  for (const { json, added } of changes) {
+  let { count, bytes, largest } = before.source
+  const further = changes.slice(changesIn(before))
+  for (const { json, added } of further) {
     const size = Buffer.byteLength(json ?? '')
     count += added
     bytes += size
     largest = Math.max(largest, size)
   }
   const lacking = (name: string) =>
-    changes.some(({ record }) => record !== null && (!Object.hasOwn(record, name) || record[name] === null))
+    further.some(({ record }) => record !== null && (!Object.hasOwn(record, name) || record[name] === null))
   const entity: RecordEntity = {
     ...base,
-    fields: base.fields.map(field =>
-      !field.nullable && lacking(field.name) ? { ...field, nullable: true } : field,
+    fields: base.fields.map((field, at) =>
+      !field.nullable && (before.fields[at]?.nullable || lacking(field.name))
+        ? { ...field, nullable: true }
+        : field,
     ),
     source: {
       kind: 'records',
@@ -164,10 +187,11 @@ export function createChangedEntities(): ChangedEntities {
       known = new Map(
         stored.map(base => {
           const before = known.get(base.name)
-          const added = more.get(base.name)
-          if (before?.base === base && !added) return [base.name, before]
-          const changes = [...(before?.changes ?? []), ...(added?.map(loaded) ?? [])]
-          return [base.name, { base, changes, entity: withChanges(base, changes) }]
+          const further = more.get(base.name)?.map(loaded)
+          if (before?.base === base && !further) return [base.name, before]
+          const there = before?.changes ?? []
+          const changes = further ? appended(there, further) : there
+          return [base.name, { base, changes, entity: withChanges(base, changes, before?.entity) }]
         }),
       )
       return [...known.values()].map(({ entity }) => entity)
