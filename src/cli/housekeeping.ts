@@ -25,18 +25,19 @@ export async function keepHouse(
   {
     clock,
     identities,
+    isOnDuty,
     processes,
     repository,
     sessions,
     trail,
-  }: Pick<Store, 'clock' | 'identities' | 'processes' | 'repository' | 'sessions' | 'trail'>,
+  }: Pick<Store, 'clock' | 'identities' | 'isOnDuty' | 'processes' | 'repository' | 'sessions' | 'trail'>,
   config: KeptConfig,
 ): Promise<() => Promise<void>> {
   const { eventsSize, sessionLifetime } = config
   const files = await openFiles(config.files, repository)
-  // Unpacked archives are in the node's own folder, wherever uploads are.
   const uploads = await openUploads(config)
-  const places = config.sharedFiles ? [localUploads(config), uploads] : [uploads]
+  // Unpacked archives are in the node's own folder, wherever uploads are.
+  const own = config.sharedFiles ? localUploads(config) : uploads
   const tellOfClock = createClockTeller(clock)
   let isOver = false
   let trailKept: Promise<void> = Promise.resolve()
@@ -45,17 +46,24 @@ export async function keepHouse(
   async function work(): Promise<void> {
     tellOfClock()
     await clock.advance()
-    let after: string | undefined = ''
-    while (after !== undefined) after = await sessions.forget(clock.certain(), after)
+    // Only a node on the same machine sees that a program has ended.
     await tidyProcesses(processes, clock.certain())
     clearTemporaryFolders()
+    const forAll = await isOnDuty('housekeeping')
+    if (forAll) await workForAll()
+    // Last, so that a bucket that doesn't answer keeps nothing else waiting.
+    const places = forAll && config.sharedFiles ? [own, uploads] : [own]
+    const { lifetime } = config.uploads
+    await Promise.all([files.clearIncoming(), ...places.map(place => place.clear(lifetime, clock.certain()))])
+  }
+  /** The work that one node does for all. */
+  async function workForAll(): Promise<void> {
+    let after: string | undefined = ''
+    while (after !== undefined) after = await sessions.forget(clock.certain(), after)
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
     // It may take long, and neither the start nor other work waits for it.
     trailKept = trailKept.then(keepTrail).catch(() => {})
-    // Last, so that a bucket that doesn't answer keeps nothing else waiting.
-    const { lifetime } = config.uploads
-    await Promise.all([files.clearIncoming(), ...places.map(place => place.clear(lifetime, clock.certain()))])
   }
   // Work that fails is done again a minute later; requests report the failure.
   const attempt = () => work().catch(() => {})

@@ -4,7 +4,7 @@ import { createFieldFiles } from '../records/field-files.ts'
 import { type EngineOptions, partFor } from '../runtime/event-loops.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
-import { leasesOf } from '../statements/leases.ts'
+import { createDuties, leasesOf } from '../statements/leases.ts'
 import {
   type AllOffered,
   offerAll,
@@ -162,12 +162,14 @@ export async function openEngine<F extends Parts>(
     read: trailIn(pools.connectUnlimited, keyring),
   }
   const lookForKey = () => accounts.statement(db => perform(db, takeKey(keyring())))
+  const duties = createDuties(lease)
   let kept: ReturnType<typeof keepTrail> | undefined
   let closing: Promise<void> | undefined
   const closeAll = async () => {
     clearInterval(polling)
     await events.close()
     await kept?.close()
+    await duties.close()
     await known.close()
   }
   const close = () => {
@@ -186,8 +188,12 @@ export async function openEngine<F extends Parts>(
   // The other event loops only look for a new key.
   kept =
     shared.loop === null
-      ? keepTrail(trail, options.eventsRetention, clock)
-      : keepTrail({ ...trail, checkpoint: lookForKey }, null, clock)
+      ? keepTrail(
+          { ...trail, isOnDuty: () => duties.isOn('trail'), lookForKey },
+          options.eventsRetention,
+          clock,
+        )
+      : keepTrail({ ...trail, checkpoint: lookForKey, isOnDuty: () => false, lookForKey }, null, clock)
   const { groupTree, identities } = offered
   const storage: Storage = {
     ...offered,
@@ -202,6 +208,7 @@ export async function openEngine<F extends Parts>(
     metrics: postgresMetrics(pools, { trail: offered.trail.size, held: offered.entities.heldSize }, shared),
     clock,
     lease,
+    isOnDuty: duties.isOn,
     trail,
     ping: () => lookup.ask().then(() => check.requireSome()),
     close,

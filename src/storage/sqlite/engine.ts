@@ -133,7 +133,10 @@ export async function openEngine<F extends Parts>(
   }
   const clock = sqliteClock({ db, snapshot, raise: offered.clock.raise })
   const lease = leasesOf(offered.identities, clock)
-  const kept = shared.loop === null ? keepTrail(trail, options.eventsRetention, clock) : undefined
+  // One service has an embedded store.
+  const isOnDuty = () => true
+  const alone = { ...trail, isOnDuty, lookForKey: trail.checkpoint }
+  const kept = shared.loop === null ? keepTrail(alone, options.eventsRetention, clock) : undefined
   const entities = sqliteEntities({
     ...options,
     db,
@@ -158,6 +161,7 @@ export async function openEngine<F extends Parts>(
     metrics: sqliteMetrics(dataFolder, snapshot, readerThreads, shared),
     clock,
     lease,
+    isOnDuty,
     ping: async () => {
       // The writer is asked first, because it remembers a loss for all event loops.
       await writer.check()

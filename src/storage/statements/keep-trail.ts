@@ -1,4 +1,5 @@
 import { networkPrefix } from '../../lib/addresses.ts'
+import type { Awaitable } from '../../lib/awaitable.ts'
 import { msNow } from '../../lib/ms-now.ts'
 import { countRepeats } from '../../lib/repeats.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
@@ -14,15 +15,19 @@ const pruneSteps = 200
 const prunePause = 50
 const day = 24 * 3600 * 1000
 
+interface Kept extends Pick<Trail, 'pruneSome'> {
+  readonly checkpoint: () => Promise<unknown>
+  /** True if this node does it for all. */
+  readonly isOnDuty: () => Awaitable<boolean>
+  /** Looks for a new key with which another node signs. */
+  readonly lookForKey: () => Promise<unknown>
+}
+
 /**
  * Signs checkpoints, and removes events that are older than the retention.
  * @param retention in days; null: forever
  */
-export function keepTrail(
-  trail: { readonly checkpoint: () => Promise<unknown> } & Pick<Trail, 'pruneSome'>,
-  retention: number | null,
-  { certain }: Pick<Clock, 'certain'>,
-) {
+export function keepTrail(trail: Kept, retention: number | null, { certain }: Pick<Clock, 'certain'>) {
   let isClosed = false
   let running: Promise<unknown> = Promise.resolve()
   const run = (work: () => Promise<unknown>) => {
@@ -31,14 +36,14 @@ export function keepTrail(
     return running
   }
 
-  const timers = [setInterval(() => void run(trail.checkpoint), checkpointInterval).unref()]
+  const sign = async () => ((await trail.isOnDuty()) ? trail.checkpoint() : trail.lookForKey())
+  const prune = async (days: number) => {
+    if (await trail.isOnDuty()) await pruneOlder(trail, days, () => isClosed, certain())
+  }
+
+  const timers = [setInterval(() => void run(sign), checkpointInterval).unref()]
   if (retention !== null)
-    timers.push(
-      setInterval(
-        () => void run(() => pruneOlder(trail, retention, () => isClosed, certain())),
-        pruneInterval,
-      ).unref(),
-    )
+    timers.push(setInterval(() => void run(() => prune(retention)), pruneInterval).unref())
   return {
     /** Signs the newest events, for the last time. */
     close: async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { keepHold, type TakeLease } from '../../lib/hold.ts'
+import { type Hold, keepHold, type TakeLease } from '../../lib/hold.ts'
 import { hasEnded, ownProcessId } from '../../lib/process-ids.ts'
 import type { Clock } from '../storage.ts'
 import type { Identities } from './identities.ts'
@@ -38,3 +38,35 @@ export const leasesOf =
       remove: () => replaceTicket(name, own, '', until()),
     })
   }
+
+/** Work that one node does for all: the audit trail's checkpoints and pruning, and what keeps the store in order. */
+export type Duty = 'trail' | 'housekeeping'
+
+/** Time in ms after which another node takes over the duty of a silent one. */
+const silence = 10_000
+
+/** Keeps one node on each duty, until it is closed or dies. */
+export function createDuties(lease: TakeLease) {
+  const holds = new Map<Duty, Hold>()
+  const asking = new Map<Duty, Promise<boolean>>()
+  async function ask(duty: Duty): Promise<boolean> {
+    const held = holds.get(duty)
+    if (held && (await held.isOurs())) return true
+    holds.delete(duty)
+    await held?.release()
+    const hold = await lease(`duty ${duty}`, { silence })
+    if (hold) holds.set(duty, hold)
+    return hold !== undefined
+  }
+  return {
+    /** True if the duty is this node's, and other nodes leave the work to it. */
+    isOn: (duty: Duty): Promise<boolean> => {
+      const answer = asking.get(duty) ?? ask(duty).finally(() => asking.delete(duty))
+      asking.set(duty, answer)
+      return answer
+    },
+    close: async (): Promise<void> => {
+      for (const hold of holds.values()) await hold.release()
+    },
+  }
+}

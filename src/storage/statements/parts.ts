@@ -8,6 +8,7 @@ import { clock } from './clock.ts'
 import { entities } from './entities.ts'
 import { type GroupTree, groupTree } from './group-tree.ts'
 import { type Identities, identities } from './identities.ts'
+import type { Duty } from './leases.ts'
 import type { AllOffered } from './offered.ts'
 import { trail } from './prune-trail.ts'
 import { type Secrets, type Sessions, sessions } from './sessions.ts'
@@ -47,6 +48,8 @@ export interface Storage {
   readonly metrics: StoreMetrics
   readonly clock: Clock
   readonly lease: TakeLease
+  /** True if this node does what one node does for all (docs/scaling.md). */
+  isOnDuty(duty: Duty): Awaitable<boolean>
   /** Rejects with `StoreUnavailable` if the store doesn't answer, or its files aren't those that were opened. */
   ping(): Awaitable<void>
   close(): Promise<void>
