@@ -49,6 +49,7 @@ function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOf
   const worker = lazyWorker(shared, options.statementTimeout)
   const clock = postgresClock(offered.clock.raise)
   const lease = leasesOf(offered.identities, clock)
+  const duties = createDuties(lease)
   const secrets = sharedSecrets(accounts)
   const keyring = keyringOf(options.tokenSecrets, secrets.current)
   const audiences = postgresAudiences(accounts, options.hiddenMetadata)
@@ -97,12 +98,13 @@ function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOf
   const close = async () => {
     // Entities close before the pools, because they may be writing a version.
     await entities.close()
+    await duties.close()
     await lookup.close()
     await pools.close()
     setAhead(0)
     await worker.close()
   }
-  return { clock, lease, secrets, keyring, audiences, lookup, entities, opened, close }
+  return { clock, lease, duties, secrets, keyring, audiences, lookup, entities, opened, close }
 }
 
 type KnownParts = ReturnType<typeof createKnownParts>
@@ -142,7 +144,7 @@ export async function openEngine<F extends Parts>(
   const { accounts } = pools
   const offered = offerAll(ownParts, runnersOn(accounts, ownParts))
   const known = createKnownParts(options, pools, offered, watch)
-  const { clock, lease, secrets, keyring, lookup, entities } = known
+  const { clock, lease, duties, secrets, keyring, lookup, entities } = known
   const audiencesOf: AudiencesOf = async (viewer, how) => {
     // The look-up brings the list of audiences up to date.
     await lookup.ask()
@@ -162,14 +164,13 @@ export async function openEngine<F extends Parts>(
     read: trailIn(pools.connectUnlimited, keyring),
   }
   const lookForKey = () => accounts.statement(db => perform(db, takeKey(keyring())))
-  const duties = createDuties(lease)
+  const duty = { isOnDuty: () => duties.isOn('trail'), lookForKey }
   let kept: ReturnType<typeof keepTrail> | undefined
   let closing: Promise<void> | undefined
   const closeAll = async () => {
     clearInterval(polling)
     await events.close()
     await kept?.close()
-    await duties.close()
     await known.close()
   }
   const close = () => {
@@ -188,12 +189,8 @@ export async function openEngine<F extends Parts>(
   // The other event loops only look for a new key.
   kept =
     shared.loop === null
-      ? keepTrail(
-          { ...trail, isOnDuty: () => duties.isOn('trail'), lookForKey },
-          options.eventsRetention,
-          clock,
-        )
-      : keepTrail({ ...trail, checkpoint: lookForKey, isOnDuty: () => false, lookForKey }, null, clock)
+      ? keepTrail({ ...trail, ...duty }, options.eventsRetention, clock)
+      : keepTrail({ ...trail, checkpoint: lookForKey }, null, clock)
   const { groupTree, identities } = offered
   const storage: Storage = {
     ...offered,

@@ -65,7 +65,10 @@ export function lastChanges({ changes }: Changed): ReadonlyMap<string, { change:
 const latest = new WeakMap<Changed['changes'], Map<string, { change: LoadedChange; at: number }>>()
 
 /** Adds changes to some. The map of their last changes is handed on: callers use it at once, and rarely ask for an earlier state. */
-function appended(changes: readonly LoadedChange[], further: readonly LoadedChange[]): readonly LoadedChange[] {
+function appended(
+  changes: readonly LoadedChange[],
+  further: readonly LoadedChange[],
+): readonly LoadedChange[] {
   const all = [...changes, ...further]
   const last = latest.get(changes)
   if (last) {

@@ -92,6 +92,19 @@ const searchIn =
     return text === '' ? ask(readerThreads.quick()) : readerThreads.long(client, ask)
   }
 
+const runnersOn =
+  (
+    db: Database,
+    writer: ReturnType<typeof createGroupCommit>,
+    search: ReturnType<typeof searchIn>,
+    audiencesOf: ReturnType<typeof sqliteAudiences>,
+  ) =>
+  (name: string): Runners => ({
+    read: work => perform(db, work, audiencesOf),
+    change: (method, _, args) => writer.change(`${name}.${method}`, args),
+    search: search(name),
+  })
+
 /**
  * Opens the embedded store.
  * @param features the statements of features; its threads load the same ones
@@ -111,13 +124,8 @@ export async function openEngine<F extends Parts>(
   const writer = createGroupCommit(opened, keyring, shared)
   const reporting = shared.loop === null ? reportLosses(files, options.report) : undefined
   const readerThreads = createReaderThreads(shared, options.statementTimeout)
-  const search = searchIn(file, readerThreads)
   const audiencesOf = sqliteAudiences(db, snapshot)
-  const runners = (name: string): Runners => ({
-    read: work => perform(db, work, audiencesOf),
-    change: (method, _, args) => writer.change(`${name}.${method}`, args),
-    search: search(name),
-  })
+  const runners = runnersOn(db, writer, searchIn(file, readerThreads), audiencesOf)
   const offered = offerAll(ownParts, runners)
   const events = new RepeatedEvents({
     record: event => writer.write('recordEvent', event),
@@ -132,11 +140,9 @@ export async function openEngine<F extends Parts>(
     read: trailIn(file, keyring),
   }
   const clock = sqliteClock({ db, snapshot, raise: offered.clock.raise })
-  const lease = leasesOf(offered.identities, clock)
   // One service has an embedded store.
-  const isOnDuty = () => true
-  const alone = { ...trail, isOnDuty, lookForKey: trail.checkpoint }
-  const kept = shared.loop === null ? keepTrail(alone, options.eventsRetention, clock) : undefined
+  const leases = { lease: leasesOf(offered.identities, clock), isOnDuty: () => true }
+  const kept = shared.loop === null ? keepTrail(trail, options.eventsRetention, clock) : undefined
   const entities = sqliteEntities({
     ...options,
     db,
@@ -145,7 +151,7 @@ export async function openEngine<F extends Parts>(
     snapshot,
     file,
     changes: offered.entities,
-    lease,
+    ...leases,
   })
   const refresh: HotSessions['refresh'] = (refreshed, event) => events.refresh(refreshed, event)
   const { groupTree, sessions, identities } = offered
@@ -160,8 +166,7 @@ export async function openEngine<F extends Parts>(
     trail,
     metrics: sqliteMetrics(dataFolder, snapshot, readerThreads, shared),
     clock,
-    lease,
-    isOnDuty,
+    ...leases,
     ping: async () => {
       // The writer is asked first, because it remembers a loss for all event loops.
       await writer.check()

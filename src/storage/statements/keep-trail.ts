@@ -17,10 +17,10 @@ const day = 24 * 3600 * 1000
 
 interface Kept extends Pick<Trail, 'pruneSome'> {
   readonly checkpoint: () => Promise<unknown>
-  /** True if this node does it for all. */
-  readonly isOnDuty: () => Awaitable<boolean>
+  /** True if this node does it for all; missing if there is no other. */
+  readonly isOnDuty?: () => Awaitable<boolean>
   /** Looks for a new key with which another node signs. */
-  readonly lookForKey: () => Promise<unknown>
+  readonly lookForKey?: () => Promise<unknown>
 }
 
 /**
@@ -36,9 +36,10 @@ export function keepTrail(trail: Kept, retention: number | null, { certain }: Pi
     return running
   }
 
-  const sign = async () => ((await trail.isOnDuty()) ? trail.checkpoint() : trail.lookForKey())
+  const { isOnDuty = () => true, lookForKey } = trail
+  const sign = async () => ((await isOnDuty()) ? trail.checkpoint() : lookForKey?.())
   const prune = async (days: number) => {
-    if (await trail.isOnDuty()) await pruneOlder(trail, days, () => isClosed, certain())
+    if (await isOnDuty()) await pruneOlder(trail, days, () => isClosed, certain())
   }
 
   const timers = [setInterval(() => void run(sign), checkpointInterval).unref()]
