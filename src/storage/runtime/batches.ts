@@ -15,12 +15,27 @@ interface Batching<C> {
   readonly atOnce?: () => number
 }
 
+type Answer<C> = (calls: readonly C[]) => Promise<readonly unknown[]>
+
+async function settle<C>(batch: readonly Waiting<C>[], answer: Answer<C>): Promise<void> {
+  try {
+    const results = await answer(batch.map(({ call }) => call))
+    for (const [at, { resolve, reject }] of batch.entries()) {
+      const result = results[at]
+      if (result instanceof Error) reject(result)
+      else resolve(result as never)
+    }
+  } catch (error) {
+    for (const { reject } of batch) reject(error)
+  }
+}
+
 /**
  * Answers calls in batches: those that arrive while others of their lane are answered share the next one.
  * @param answer gives a result for each call; an error rejects that one
  */
 export function inBatches<C>(
-  answer: (calls: readonly C[]) => Promise<readonly unknown[]>,
+  answer: Answer<C>,
   { most = Number.POSITIVE_INFINITY, laneOf = () => '', atOnce = () => 1 }: Batching<C> = {},
 ) {
   /** By lane. */
@@ -49,16 +64,7 @@ export function inBatches<C>(
     const batch = queue.slice(0, most)
     waiting.delete(lane)
     if (queue.length > most) waiting.set(lane, queue.slice(most))
-    try {
-      const results = await answer(batch.map(({ call }) => call))
-      for (const [at, { resolve, reject }] of batch.entries()) {
-        const result = results[at]
-        if (result instanceof Error) reject(result)
-        else resolve(result as never)
-      }
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
+    await settle(batch, answer)
   }
 
   return {
