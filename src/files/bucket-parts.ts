@@ -133,9 +133,15 @@ export class PartedUpload {
     return { size: this.#size, partSize, sums: this.#sums }
   }
 
+  /** Makes an object of the parts, which stays. */
+  async complete(): Promise<void> {
+    await this.#client.complete(this.#key, this.#id ?? '', this.#tags, this.#size)
+    this.#id = undefined
+  }
+
   /** Makes an object of the parts, and copies it. @returns true if the server has compared the copy */
   async copyTo(key: string, content: Content): Promise<boolean> {
-    await this.#client.complete(this.#key, this.#id ?? '', this.#tags, this.#size)
+    await this.complete()
     this.#isComplete = true
     return this.#client.copy(this.#key, key, content)
   }

@@ -10,6 +10,7 @@ import { probe } from './bucket-probe.ts'
 import { openObject } from './bucket-read.ts'
 import type { CountRequest, Listed } from './bucket-requests.ts'
 import { BucketUploads } from './bucket-upload.ts'
+import { derived, derivedInBucket } from './derived.ts'
 import type { Files, FilesStore, SweepReport } from './files.ts'
 import { chunksOf, openedFile } from './opened.ts'
 import { claimFiles, clearRestored, markRestoring, OtherStore, type OwnedPlace, takeOver } from './owner.ts'
@@ -51,8 +52,11 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   let source: { readonly place: BucketPlace; readonly client: BucketClient } | undefined
 
   async function check(): Promise<void> {
-    for await (const page of client.list(prefix, 1))
-      if (page.length > 0 || (await store.contents('', 1)).length === 0) return
+    for await (const [first] of client.list(prefix, 1)) {
+      const isContent = first !== undefined && !first.key.startsWith(`${prefix}${derived}/`)
+      if (isContent || (await store.contents('', 1)).length === 0) return
+      break
+    }
     throw new FilesUnavailable(
       `${owned.place} has no files: see whether CARREL_FILES names the right bucket and prefix, or restore it from a backup; nothing needs a restart`,
     )
@@ -106,6 +110,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
       return (await clearIncoming(now)).leftovers
     },
     pauseSweeps: () => paused(client, `${keys.held}${randomUUID()}`),
+    derived: derivedInBucket(client, prefix),
     require: () => {
       const now = performance.now()
       if (!checked || now - checked.at > checkedFor) checked = { at: now, check: check() }

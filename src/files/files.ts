@@ -1,5 +1,6 @@
 import type { BucketPlace } from '../config/files-place.ts'
 import type { Content } from '../model/items.ts'
+import type { FieldPlace } from '../storage/field-place.ts'
 import type { StoreState } from '../storage/statements/store-state.ts'
 import type { ContentStore } from './content-statements.ts'
 import type { FileStore } from './file-store.ts'
@@ -44,6 +45,8 @@ export interface Files extends FileStore {
   remove(sha256: string): Promise<boolean>
   /** Removes what was being written when its program was killed. @returns the number of files */
   clearIncoming(now?: number): Promise<number>
+  /** Files that nodes share and that are derived from the store. None of the other methods sees them. */
+  readonly derived: FieldPlace
   /** Keeps sweeps on every node from deleting contents. @returns a function that ends this */
   pauseSweeps(): Promise<() => Promise<void>>
   /**

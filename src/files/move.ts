@@ -60,6 +60,8 @@ export async function moveFiles(
   )
   if (!remove) return { ...report, copied }
   const { setAside, deleted } = await from.sweep()
+  // No node that uses the new place looks for them again.
+  for await (const page of from.derived.list()) await from.derived.remove(page.map(({ name }) => name))
   return { ...report, copied, unused: { setAside, deleted } }
 }
 

@@ -3,6 +3,7 @@ import type { FilesPlace } from '../config/files-place.ts'
 import { StoreUnavailable } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { CountRequest } from './bucket-requests.ts'
+import { derived, derivedInFolder } from './derived.ts'
 import { createFileStore } from './file-store.ts'
 import type { Files, FilesStore } from './files.ts'
 import { layoutOf } from './layout.ts'
@@ -44,6 +45,7 @@ function openFolder(folder: string, store: FilesStore): Files {
     },
     clearIncoming: now => clearIncoming(folder, now),
     pauseSweeps: () => pauseSweeps(folder),
+    derived: derivedInFolder(folder),
     require: () => requireFolder(folder, store),
   }
 }
@@ -60,10 +62,10 @@ async function requireFolder(folder: string, { contents }: Pick<FilesStore, 'con
   )
 }
 
-/** Uploads may have begun since the files were lost. */
+/** Uploads may have begun since the files were lost, and fields may have been derived. */
 async function isMissingOrEmpty(path: string): Promise<boolean> {
   const folder = await unlessMissing(opendir(path))
   if (!folder) return true
-  for await (const { name } of folder) if (name !== 'uploads') return false
+  for await (const { name } of folder) if (name !== 'uploads' && name !== derived) return false
   return true
 }
