@@ -19,6 +19,7 @@ type Purpose =
   | 'challenge'
   | 'csrf'
   | 'factor'
+  | 'field'
   | 'sign-on'
   | 'snapshot'
   | 'throttle'
