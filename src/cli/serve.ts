@@ -40,7 +40,7 @@ export function serveCommand(): Command {
       const shared = createShared(asked.cacheSize)
       // The worker loads the service while this thread opens the store.
       const spawned = asked.workers > 1 ? [spawnWorker()] : []
-      const storage = await openStore(asked, { create: true }, shared, announceLoss)
+      const storage = await openStore(asked, { create: true }, shared, announceLoss, announceFields)
       let closeService = async () => {}
       try {
         const fail = () => {
@@ -199,6 +199,14 @@ const announceLoss: ReportLoss = loss => {
     })
   else
     announce('error', `Nothing can be read or written: ${loss}.`, { msg: 'the store has lost a file', loss })
+}
+
+/** Announces that nodes derive what others have derived. */
+function announceFields(problem: string): void {
+  announce('warn', `What is derived of fields can't be shared by nodes: ${problem}. Each derives its own.`, {
+    msg: "what is derived of fields can't be shared",
+    problem,
+  })
 }
 
 /** Maximum number of services on one folder that know of each other. */

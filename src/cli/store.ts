@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import type { Place } from '../admin/backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
+import type { FilesPlace } from '../config/files-place.ts'
 import { features, type Store } from '../features.ts'
+import { forOwner } from '../files/derived.ts'
+import { openFiles } from '../files/open-files.ts'
 import { databaseAddress } from '../lib/database-address.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ClientLimits } from '../storage/postgres/errors.ts'
@@ -19,6 +22,7 @@ type StoreSettings = Pick<
   | 'tokenSecrets'
   | 'eventsRetention'
   | 'keptVersions'
+  | 'sharedFiles'
 >
 type Work<T> = (storage: Store, config: Config) => Promise<T>
 
@@ -60,6 +64,7 @@ interface Opening {
 /**
  * @param shared parts that other event loops of the process use, too
  * @param report called when the store has lost files
+ * @param tell told what keeps nodes from sharing what they derive of fields
  */
 export async function openStore(
   {
@@ -71,10 +76,12 @@ export async function openStore(
     tokenSecrets,
     eventsRetention,
     keptVersions,
+    sharedFiles,
   }: StoreSettings,
   { create, limits }: Opening,
   shared: Shared = createShared(cacheSize),
   report: ReportLoss = () => {},
+  tell: (problem: string) => void = () => {},
 ): Promise<Store> {
   const common = {
     create,
@@ -88,7 +95,14 @@ export async function openStore(
   if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report }, features)
   // The driver is loaded only if there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
-  return openEngine({ ...database, ...common, fieldsFolder: join(dataFolder, 'fields'), limits }, features)
+  const opening = Promise.withResolvers<Store>()
+  const openPlace = async (place: FilesPlace) =>
+    forOwner(await openFiles(place, (await opening.promise).repository))
+  const fieldPlace = sharedFiles === null ? undefined : () => openPlace(sharedFiles)
+  const fields = { fieldsFolder: join(dataFolder, 'fields'), fieldPlace, tell }
+  const store = await openEngine({ ...database, ...common, ...fields, limits }, features)
+  opening.resolve(store)
+  return store
 }
 
 /** Names the place of the store, without a password. */

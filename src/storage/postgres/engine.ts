@@ -1,5 +1,7 @@
 import { setAhead } from '../../lib/ms-now.ts'
-import { keyringOf } from '../../model/keys.ts'
+import { type Keyring, keyringOf } from '../../model/keys.ts'
+import type { FieldPlace } from '../field-place.ts'
+import { createFieldCopies } from '../records/field-copies.ts'
 import { createFieldFiles } from '../records/field-files.ts'
 import { type EngineOptions, partFor } from '../runtime/event-loops.ts'
 import { keepParents } from '../statements/group-tree.ts'
@@ -37,6 +39,10 @@ import { trailIn } from './trail.ts'
 interface PostgresOptions extends EngineOptions, ConnectionSettings {
   /** Folder of this node for what is known of the fields of imported entities (docs/decisions/0070). */
   readonly fieldsFolder: string
+  /** Opens the place where nodes share these files; undefined: each derives its own. */
+  readonly fieldPlace: (() => Promise<FieldPlace>) | undefined
+  /** Tells the operator what keeps nodes from sharing them. */
+  readonly tell: (problem: string) => void
 }
 
 /** Interval in ms at which a node looks for changes of other nodes, even without requests. */
@@ -68,7 +74,9 @@ function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOf
       sealedIn = result.generation
     },
   })
+  const copies = copiesOf(options, keyring)
   const entities = postgresEntities({
+    copies,
     pool: accounts,
     changes: offered.entities,
     lookup,
@@ -77,7 +85,7 @@ function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOf
       pools: pools.pages,
       worker: worker.get,
       queue,
-      fieldFiles: createFieldFiles(options.fieldsFolder),
+      fieldFiles: createFieldFiles(options.fieldsFolder, () => shared.fields),
     }),
     tables: createTableListings({
       databases: pools.databasesFor,
@@ -99,12 +107,26 @@ function createKnownParts(options: PostgresOptions, pools: Pools, offered: OwnOf
     // Entities close before the pools, because they may be writing a version.
     await entities.close()
     await duties.close()
+    await copies?.close()
     await lookup.close()
     await pools.close()
     setAhead(0)
     await worker.close()
   }
   return { clock, lease, duties, secrets, keyring, audiences, lookup, entities, opened, close }
+}
+
+/** The files of fields that nodes share. The other event loops call the main thread for them. */
+function copiesOf({ fieldPlace, fieldsFolder: folder, shared, tell }: PostgresOptions, keyring: Keyring) {
+  if (shared.loop !== null || !fieldPlace) return undefined
+  let opened: Promise<FieldPlace> | undefined
+  const place = () => {
+    opened ??= fieldPlace()
+    return opened
+  }
+  const copies = createFieldCopies({ folder, place, keyring, tell })
+  shared.fields = copies
+  return copies
 }
 
 type KnownParts = ReturnType<typeof createKnownParts>

@@ -204,7 +204,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     expose: async (request, event) => exposeEntity(pool, await parts.describe(request), request, event),
     tables: search => findTables(pool, search),
     foreignKeys: async name => findForeignKeys(pool, await all(), name),
-    keepsFields: false,
+    keepsFields: parts.copies !== undefined,
     get scratchFolder() {
       scratch ??= makeTemporaryFolder('import')
       return scratch

@@ -1,6 +1,8 @@
 import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Entities, NewEntity } from '../entities.ts'
+import type { OwnCopies } from '../records/field-copies.ts'
 import type { RecordSource } from '../records/record-source.ts'
+import { shareFiles } from '../records/version-files.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import type { entities } from '../statements/entities.ts'
 import { forgetRetired, keepRetired, storedVersions } from '../statements/kept-versions.ts'
@@ -25,6 +27,8 @@ export interface PublishingParts {
   readonly shared: Shared
   /** Opens a connection without time limits, for long-running work. */
   readonly connect: () => Promise<Connection>
+  /** Files of fields that nodes share, on the loop that looks after the store. */
+  readonly copies: OwnCopies | undefined
 }
 
 /**
@@ -32,7 +36,7 @@ export interface PublishingParts {
  * @param current returns the versions whose files of fields stay
  */
 async function sweep(
-  { pool, changes, keptVersions, records, shared }: PublishingParts,
+  { copies, pool, changes, keptVersions, records, shared }: PublishingParts,
   current: () => ReadonlySet<string>,
 ): Promise<void> {
   const reading = [...records.openVersions.keys()]
@@ -43,12 +47,15 @@ async function sweep(
   for (const { version } of stored.filter(({ state }) => state === 'old'))
     await pool.transaction(async db => {
       // If several nodes try, the one that deletes the row removes the version.
-      if ((await perform(db, forgetRetired([version]))) > 0) await removeVersion(db, version)
+      if ((await perform(db, forgetRetired([version]))) === 0) return
+      await removeVersion(db, version)
+      copies?.erase(version)
     })
   if (shared.loop !== null) return
   const versions = new Set([...current(), ...stored.map(({ version }) => version)])
   for (const version of abandoned) if (!versions.has(version)) records.fieldFiles.remove(version)
   records.fieldFiles.sweep(versions)
+  copies?.sweep(versions)
 }
 
 async function removeVersion(db: Connection, version: string): Promise<void> {
@@ -81,19 +88,24 @@ function keepSweeping(sweep: () => Promise<void>) {
 }
 
 /**
- * Writes a new version. If another was published meanwhile, what was written of this one is removed at once.
+ * Writes a new version, whose files other nodes find before it is shown. If another was published meanwhile, what was
+ * written of this one is removed at once.
+ * @param isFold false for the work of an operator
  * @param write returns undefined if the version was not published
  */
 async function written<T extends Pick<NewEntity, 'writeFields'>, R>(
-  { pool, records }: PublishingParts,
+  { copies, pool, records }: PublishingParts,
   given: T,
+  isFold: boolean,
   write: (given: T) => Promise<R | undefined>,
 ): Promise<R | undefined> {
   const { writeFields } = given
   let version: string | undefined
-  const noted: T['writeFields'] = made => {
+  const noted = async (made: string) => {
     version = made
-    return writeFields?.(made) ?? Promise.resolve('')
+    const folder = (await writeFields?.(made)) ?? ''
+    if (copies) await shareFiles(records.fieldFiles, copies, { version: made, folder, isFold })
+    return folder
   }
   // A commit may have arrived although its answer has not.
   const isStored = async () =>
@@ -102,6 +114,7 @@ async function written<T extends Pick<NewEntity, 'writeFields'>, R>(
     const lost = version
     if (lost === undefined) return
     records.fieldFiles.remove(lost)
+    copies?.erase(lost)
     await pool.transaction(async db => {
       if ((await db.run('DELETE FROM retired WHERE version = $1', lost)) > 0) await removeVersion(db, lost)
     })
@@ -130,7 +143,7 @@ export function createPublishing(parts: PublishingParts, current: () => Readonly
   const publish: Entities['publish'] = (entity, lines, event) => {
     const write = (given: NewEntity) =>
       withConnection(connect, db => publishEntity(pool, db, given, lines, event, keptVersions))
-    return thenSweep(written(parts, entity, write))
+    return thenSweep(written(parts, entity, event === null, write))
   }
   const revise: Entities['revise'] = (revision, event) => {
     const write = (given: typeof revision) =>
@@ -138,7 +151,7 @@ export function createPublishing(parts: PublishingParts, current: () => Readonly
         await db.exec(whileRevising)
         return reviseEntity(pool, db, given, event, keptVersions)
       })
-    return thenSweep(written(parts, revision, write))
+    return thenSweep(written(parts, revision, event === null, write))
   }
   return { publish, revise, thenSweep, endSweeping }
 }

@@ -63,7 +63,7 @@ export class Facts extends FieldsAtHand {
    * a column has no file or none can be written.
    */
   async words(turn: Turn, entity: RecordEntity, ref: FieldRef): Promise<GivenWords> {
-    const field = this.stored(entity, ref)
+    const field = await this.fetched(turn, entity, ref)
     const { type } = typeOf(entity, ref)
     const revised = await this.revised(turn, entity, ref)
     if (revised) {
@@ -75,13 +75,16 @@ export class Facts extends FieldsAtHand {
     }
     if (field) {
       const at = indexOf(entity, ref)
-      const known = this.files.words(entity, at)
+      const known = await this.files.fetchWords(entity, at, turn.client)
       if (known) return known
       const path = wordsBeside(field.path)
       const written = await whilePresent(turn.client, stop =>
         turn.work.call('storeWords', path, field, type, stop),
       )
-      if (written) return written
+      if (written) {
+        this.files.share(path)
+        return written
+      }
     }
     return this.kept<PackedWords>(turn, entity, `words ${nameOf(entity, ref)}`, async () => {
       const need = { ref, values: true, lookups: 0, postings: true }
@@ -132,10 +135,8 @@ export class Facts extends FieldsAtHand {
 
   async make(turn: Turn, entity: RecordEntity, need: Need): Promise<PackedFacts> {
     const { ref } = need
-    if (this.stored(entity, ref)) {
-      const found = this.peek(entity, need)
-      if (found) return found
-    }
+    const found = (await this.#atHand(turn, entity, need)) && this.peek(entity, need)
+    if (found) return found
     const revised = await this.revised(turn, entity, ref)
     if (revised) return { ...typeOf(entity, ref), column: revised, postings: revised, values: revised }
     this.#storeBase(entity, ref)
@@ -149,6 +150,11 @@ export class Facts extends FieldsAtHand {
       : null
     const values = wanted.values || isKnown ? await this.#values(turn, entity, ref, column) : null
     return { ...typeOf(entity, ref), column, postings, values }
+  }
+
+  /** Returns the file of a field. Ranks alone are read from the store as fast as a file is brought. */
+  async #atHand(turn: Turn, entity: RecordEntity, { ref, values, lookups }: Need) {
+    return values || lookups > 0 ? this.fetched(turn, entity, ref) : this.stored(entity, ref)
   }
 
   /** The slot of a record for each distinct value. */
@@ -192,9 +198,10 @@ export class Facts extends FieldsAtHand {
     if (isDerived(ref) || changesOf(entity) || !isPacked(column)) return
     const { type } = typeOf(entity, ref)
     const path = this.files.pathOf(entity, indexOf(entity, ref))
-    this.makeLater(entity, `file ${nameOf(entity, ref)}`, 1, 1, ({ work }) =>
-      work.call('storeField', path, type, column, entity.source.count, values),
-    )
+    this.makeLater(entity, `file ${nameOf(entity, ref)}`, 1, 1, async ({ work }) => {
+      await work.call('storeField', path, type, column, entity.source.count, values)
+      this.files.share(path)
+    })
   }
 
   /** Makes the file of a field of the base in the background, so that the next change is derived from it. */

@@ -1,9 +1,12 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import type { Client } from '../../lib/fair-queue.ts'
 import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { closeStored, openStored, type StoredField } from '../columns/stored-field.ts'
 import { openStoredWords, type StoredWords } from '../columns/word-index.ts'
 import type { RecordEntity } from '../entities.ts'
+import type { FieldCopies } from '../runtime/event-loops.ts'
+import { whilePresent } from '../runtime/limits.ts'
 
 /** Time after which a file that was missing is looked for again, in ms. */
 const missingFor = 1_000
@@ -17,6 +20,9 @@ export const fieldPath = (folder: string, field: number): string => join(folder,
 /** The path of the words of a field. @param path of the field */
 export const wordsBeside = (path: string): string => `${path}.words`
 
+/** True for the name of a file of a field or its words, and not of one that is being written. */
+export const isFieldFile = (name: string): boolean => /^\d+(\.words)?$/.test(name)
+
 /** Makes the folder of a new version, with a file that names the program: if that ends first, the folder is left over. */
 export function markUnfinished(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -29,6 +35,11 @@ export interface FieldFiles {
   stored(entity: RecordEntity, field: number): StoredField | undefined
   /** @returns undefined if the field has no file of its words, or not yet */
   words(entity: RecordEntity, field: number): StoredWords | undefined
+  /** Like `stored`, but brings the file from the place that nodes share, if this node lacks it. */
+  fetch(entity: RecordEntity, field: number, client: Client): Promise<StoredField | undefined>
+  fetchWords(entity: RecordEntity, field: number, client: Client): Promise<StoredWords | undefined>
+  /** Puts a new file where other nodes find it, in the background. @param path of the file */
+  share(path: string): void
   /** The folder of the files of a version. */
   folderOf(version: string): string
   /** The path of the file that the field has or may get. */
@@ -53,8 +64,8 @@ interface Known<T> {
   readonly until: number
 }
 
-/** @param folder of all versions */
-export function createFieldFiles(folder: string): FieldFiles {
+/** @param folder of all versions @param copies the files that nodes share, if they do */
+export function createFieldFiles(folder: string, copies?: () => FieldCopies | undefined): FieldFiles {
   const known = new Map<string, { fields: Known<StoredField>[]; words: Known<StoredWords>[] }>()
   const filesOf = (version: string) => {
     const files = known.get(version) ?? { fields: [], words: [] }
@@ -69,15 +80,42 @@ export function createFieldFiles(folder: string): FieldFiles {
     return found
   }
   const pathOf = ({ source }: Versioned, field: number) => fieldPath(join(folder, source.version), field)
+  const stored: FieldFiles['stored'] = (entity, field) =>
+    find(filesOf(entity.source.version).fields, field, () =>
+      openStored(pathOf(entity, field), entity.source.count),
+    )
+  const words: FieldFiles['words'] = (entity, field) =>
+    find(filesOf(entity.source.version).words, field, () =>
+      openStoredWords(wordsBeside(pathOf(entity, field))),
+    )
+  /** @returns true if the file was brought */
+  const bring = async ({ source }: RecordEntity, name: string, client: Client): Promise<boolean> => {
+    const shared = copies?.()
+    if (!shared) return false
+    const file = { version: source.version, name, most: mostBytes(source) }
+    return whilePresent(client, stop => shared.fetch(file, stop))
+  }
   return {
-    stored: (entity, field) =>
-      find(filesOf(entity.source.version).fields, field, () =>
-        openStored(pathOf(entity, field), entity.source.count),
-      ),
-    words: (entity, field) =>
-      find(filesOf(entity.source.version).words, field, () =>
-        openStoredWords(wordsBeside(pathOf(entity, field))),
-      ),
+    stored,
+    words,
+    fetch: async (entity, field, client) => {
+      const found = stored(entity, field)
+      if (found || !(await bring(entity, fieldPath('', field), client))) return found
+      delete filesOf(entity.source.version).fields[field]
+      return stored(entity, field)
+    },
+    fetchWords: async (entity, field, client) => {
+      const found = words(entity, field)
+      if (found || !(await bring(entity, wordsBeside(fieldPath('', field)), client))) return found
+      delete filesOf(entity.source.version).words[field]
+      return words(entity, field)
+    },
+    share: path => {
+      const of = dirname(path)
+      copies?.()
+        ?.send(basename(of), [basename(path)], of, 0)
+        .catch(() => {})
+    },
     folderOf: version => join(folder, version),
     pathOf,
     place: (version, from) => {
@@ -106,6 +144,12 @@ export function createFieldFiles(folder: string): FieldFiles {
     },
   }
 }
+
+/**
+ * Maximum size in bytes of the file of a field: ranks, numbers and places of values take up to 32 bytes a record, and
+ * words refer to values at most once for every two bytes.
+ */
+const mostBytes = ({ count, bytes }: RecordEntity['source']): number => 65_536 + 40 * count + 6 * bytes
 
 function namesIn(folder: string): readonly string[] {
   try {

@@ -49,13 +49,19 @@ export class FieldsAtHand extends KeptFacts {
     return this.files.stored(entity, indexOf(entity, ref))
   }
 
+  /** Like `stored`, but brings a file that this node lacks from where nodes share them. */
+  async fetched({ client }: Turn, entity: RecordEntity, ref: FieldRef): Promise<StoredField | undefined> {
+    if (isDerived(ref) || changesOf(entity)) return undefined
+    return this.files.fetch(entity, indexOf(entity, ref), client)
+  }
+
   /** Returns the file of a field, or for a changed version, the file of the base with what is different. */
   async given(
     turn: Turn,
     entity: RecordEntity,
     ref: FieldRef,
   ): Promise<StoredField | RevisedField | undefined> {
-    return this.stored(entity, ref) ?? this.revised(turn, entity, ref)
+    return (await this.fetched(turn, entity, ref)) ?? this.revised(turn, entity, ref)
   }
 
   /** The result of `given` if it is at hand. */
@@ -71,7 +77,7 @@ export class FieldsAtHand extends KeptFacts {
   async revised(turn: Turn, entity: RecordEntity, ref: FieldRef): Promise<RevisedField | undefined> {
     const changed = changesOf(entity)
     if (!changed || isDerived(ref)) return undefined
-    const base = this.stored(changed.base, ref)
+    const base = await this.fetched(turn, changed.base, ref)
     if (!base) return undefined
     const changes = await this.kept(turn, entity, changesName(entity, ref), async () => {
       if (!this.#changed) throw new Error('a changed version is derived where there are none')
@@ -87,7 +93,7 @@ export class FieldsAtHand extends KeptFacts {
     ref: FieldRef,
     revised: Pick<RevisedRecords, 'edits' | 'written'>,
   ): Promise<RevisedField | undefined> {
-    const stored = this.stored(base, ref)
+    const stored = await this.fetched(turn, base, ref)
     if (!stored || !this.#changed) return undefined
     const field = indexOf(base, ref)
     return {

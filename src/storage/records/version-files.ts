@@ -1,10 +1,12 @@
+import { readdir } from 'node:fs/promises'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { startThread } from '../../lib/threads/thread.ts'
 import { indexOf } from '../columns/columns.ts'
 import type { FieldHandlers } from '../columns/field-thread.ts'
 import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { markUnfinished, wordsBeside } from './field-files.ts'
+import type { OwnCopies } from './field-copies.ts'
+import { type FieldFiles, isFieldFile, markUnfinished, wordsBeside } from './field-files.ts'
 import type { Turn } from './kept-facts.ts'
 import type { ChangedSource } from './overlay-source.ts'
 import { baseEntity } from './pending-changes.ts'
@@ -33,7 +35,7 @@ export const revisedFilesOf =
         if (!revised) continue
         const path = fieldFiles.pathOf({ source: { version } }, at)
         await whilePresent(client, stop => thread.call('storeRevised', path, type, revised, stop))
-        const words = fieldFiles.words(baseEntity(entity), indexOf(entity, ref))
+        const words = await fieldFiles.fetchWords(baseEntity(entity), indexOf(entity, ref), client)
         if (words)
           await whilePresent(client, stop =>
             thread.call('storeRevisedWords', wordsBeside(path), words, type, revised, stop),
@@ -44,3 +46,27 @@ export const revisedFilesOf =
     }
     return fieldFiles.folderOf(version)
   }
+
+/**
+ * Time in ms for which a version waits to be shown until its files are where all nodes find them: a fold, so that writing
+ * goes on, which is followed by others soon; and the work of an operator, after which the process may end.
+ */
+const patience = { fold: 5_000, operator: 10 * 60_000 }
+
+/**
+ * Puts the files of a new version where all nodes find them, before it is shown.
+ * @param isFold false for the work of an operator
+ */
+export async function shareFiles(
+  fieldFiles: FieldFiles,
+  copies: OwnCopies,
+  {
+    version,
+    folder,
+    isFold,
+  }: { readonly version: string; readonly folder: string; readonly isFold: boolean },
+): Promise<void> {
+  const names = (await readdir(folder)).filter(isFieldFile)
+  await copies.send(version, names, folder, isFold ? patience.fold : patience.operator)
+  if (folder !== fieldFiles.folderOf(version)) fieldFiles.place(version, folder)
+}

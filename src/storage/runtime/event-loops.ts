@@ -25,8 +25,35 @@ export interface Shared {
   keepOpen(path: string): Promise<KeptOpen>
   /** Device and inode of the file at the path, when the main thread first asked. */
   readonly idOf: (path: string) => Promise<string>
+  /** Files of fields that nodes share; the main thread's store sets it, if there is a place for them. */
+  fields: FieldCopies | undefined
   /** Position of the loop among all, from 0; null: the main thread's, which also looks after the store. */
   readonly loop: Loop | null
+}
+
+/** A file of a field that a node lacks. */
+export interface LackedFile {
+  readonly version: string
+  readonly name: string
+  /** Maximum size in bytes. */
+  readonly most: number
+}
+
+/** The files of fields that nodes share, for all event loops of a node. */
+export interface FieldCopies {
+  /**
+   * Brings a file to this node, at most once at a time.
+   * @param stop not 0 once the client has disconnected
+   * @returns false if it has to be derived
+   */
+  fetch(file: LackedFile, stop: Int32Array<SharedArrayBuffer>): Promise<boolean>
+  /**
+   * Puts files of a version where other nodes find them.
+   * @param folder that has them
+   * @param patience time in ms
+   * @returns when they are there, can't be put, or take longer
+   */
+  send(version: string, names: readonly string[], folder: string, patience: number): Promise<void>
 }
 
 /** Options of both engines. */
@@ -60,6 +87,8 @@ export interface SharedHandlers extends CacheHandlers {
   connect(name: string, slot: number, data: unknown): MessagePort
   descriptorOf(path: string): number
   idOf(path: string): string
+  fetchField(...args: Parameters<FieldCopies['fetch']>): Promise<boolean>
+  sendFields(...args: Parameters<FieldCopies['send']>): Promise<void>
 }
 
 /** The main thread's parts, which other loops can join. */
@@ -82,7 +111,7 @@ export function createShared(cacheSize: number): OwnShared {
     ids.set(path, id)
     return id
   }
-  return {
+  const shared: OwnShared = {
     threads,
     cache: new VersionCache(cacheSize, undefined, usage),
     listings: createCounter(),
@@ -91,13 +120,19 @@ export function createShared(cacheSize: number): OwnShared {
     cacheUsage: usageIn(usage),
     keepOpen: async path => keepOpen(path),
     idOf: async path => idOf(path),
+    fields: undefined,
     loop: null,
     join: drop => {
       server ??= createCacheServer(cacheSize, usage)
       const { handlers, leave } = server.join(drop)
-      return { handlers: { ...handlers, connect: threads.connect, descriptorOf, idOf }, leave }
+      const fields: Pick<SharedHandlers, 'fetchField' | 'sendFields'> = {
+        fetchField: async (...args) => (await shared.fields?.fetch(...args)) ?? false,
+        sendFields: async (...args) => shared.fields?.send(...args),
+      }
+      return { handlers: { ...handlers, ...fields, connect: threads.connect, descriptorOf, idOf }, leave }
     },
   }
+  return shared
 }
 
 interface OtherShared extends Shared {
@@ -127,6 +162,10 @@ export function joinShared(
     cacheUsage: usageIn(usage),
     keepOpen: async path => ({ descriptor: await main.call('descriptorOf', path), close: () => {} }),
     idOf: path => main.call('idOf', path),
+    fields: {
+      fetch: (...args) => main.call('fetchField', ...args),
+      send: (...args) => main.call('sendFields', ...args),
+    },
     drop,
   }
 }

@@ -28,7 +28,11 @@ export async function list<T = Record<string, unknown>>(
 }
 
 /** Returns the unchanged body of an anonymous list request. */
-export async function bodyOf(service: Service, path: string, accept = 'application/json'): Promise<string> {
+export async function bodyOf(
+  service: Pick<Service, 'address'>,
+  path: string,
+  accept = 'application/json',
+): Promise<string> {
   const response = await fetch(service.address + path, { headers: { accept } })
   const bytes = await response.arrayBuffer()
   // The default decoder would remove a byte-order mark that belongs to a text.

@@ -66,6 +66,8 @@ export interface StartOptions {
    * The service's limits for a database that doesn't answer. By default, a slow machine doesn't reach them.
    */
   readonly limits?: Partial<ClientLimits>
+  /** Called with what keeps nodes from sharing what they derive. */
+  readonly tell?: (problem: string) => void
 }
 
 /**
@@ -86,7 +88,7 @@ export async function startService(t: TestContext, options: StartOptions = {}): 
   })
   if (config.database.kind === 'embedded') createEmbeddedStore(config.dataFolder)
   const limits = { ...patientLimits, ...options.limits }
-  const storage = await openStore(config, { create: true, limits })
+  const storage = await openStore(config, { create: true, limits }, undefined, undefined, options.tell)
   const app = await buildApp(config, storage, options.realPasswords ? undefined : cheap)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   let stopping: Promise<void> | undefined
