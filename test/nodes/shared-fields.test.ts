@@ -268,6 +268,23 @@ test('Q20 questions on all event loops of a node fetch a file once', async t => 
   assert.equal(line.count('GET', /\/fields\/[^/]+\/1(\?|$)/), 1)
 })
 
+test('Q20 D5 the log of a node says once that it can share nothing', async t => {
+  const shared = await sharedPlace(t, 'bucket')
+  const { start, url } = await nodesOn(t, shared)
+  const first = await start()
+  await importText(first, works, { entity: 'works', key: 'id' })
+  const expected = await answers(first)
+  const line = shared.bucket?.line
+  assert.ok(line)
+  line.fault = ({ method, path }) => (method === 'HEAD' && path.includes('fields') ? refused : undefined)
+  const env = { ...shared.env, CARREL_DATABASE_URL: url, CARREL_WORKERS: '2' }
+  const node = await serve(t, temporaryFolder(t, 'sqlite'), { env })
+  for (const [at, query] of questions.entries()) assert.equal(await ask(node, query), expected[at])
+  const said = () => node.output.stdout.split('"msg":"what is derived of fields').length - 1
+  await until('the line of the log', said, times => times > 0)
+  assert.equal(said(), 1)
+})
+
 test('Q20 a fetch ends with the question that needs it, and the next question begins another one', async t => {
   const shared = await sharedPlace(t, 'bucket')
   const { start } = await nodesOn(t, shared)
