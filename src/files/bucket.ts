@@ -53,8 +53,11 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
 
   async function check(): Promise<void> {
     for await (const [first] of client.list(prefix, 1)) {
-      const isContent = first !== undefined && !first.key.startsWith(`${prefix}${derived}/`)
-      if (isContent || (await store.contents('', 1)).length === 0) return
+      if (
+        (first && !first.key.startsWith(`${prefix}${derived}/`)) ||
+        (await store.contents('', 1)).length === 0
+      )
+        return
       break
     }
     throw new FilesUnavailable(

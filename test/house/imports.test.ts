@@ -94,7 +94,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'storage/schema',
     'storage/statements',
   ],
-  files: ['authn', 'config', 'http', 'storage/schema', 'storage/statements'],
+  files: ['authn', 'config', 'http', 'storage/field-place.ts', 'storage/schema', 'storage/statements'],
   openapi: ['config', 'http', 'query', 'storage'],
   people: [
     'authn',

@@ -167,11 +167,6 @@ export async function openEngine<F extends Parts>(
   const offered = offerAll(ownParts, runnersOn(accounts, ownParts))
   const known = createKnownParts(options, pools, offered, watch)
   const { clock, lease, duties, secrets, keyring, lookup, entities } = known
-  const audiencesOf: AudiencesOf = async (viewer, how) => {
-    // The look-up brings the list of audiences up to date.
-    await lookup.ask()
-    return known.audiences.admitting(viewer, how)
-  }
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
   const events = new RepeatedEvents({
@@ -232,8 +227,16 @@ export async function openEngine<F extends Parts>(
     ping: () => lookup.ask().then(() => check.requireSome()),
     close,
   }
-  return { ...offerAll(features, runnersOn(accounts, features, audiencesOf)), ...storage }
+  return { ...offerAll(features, runnersOn(accounts, features, audiencesIn(known))), ...storage }
 }
+
+const audiencesIn =
+  ({ lookup, audiences }: KnownParts): AudiencesOf =>
+  async (viewer, how) => {
+    // The look-up brings the list of audiences up to date.
+    await lookup.ask()
+    return audiences.admitting(viewer, how)
+  }
 
 const runnersOn =
   (pool: Pools['accounts'], parts: Parts, audiencesOf?: AudiencesOf) =>

@@ -131,6 +131,14 @@ const openedVersions = (pool: Pool, records: Records): Pick<Entities, 'openVersi
   },
 })
 
+const writesOn = (pool: Pool) =>
+  inBatches((batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))), {
+    most: maxTogether,
+    laneOf: ({ write }) => write.entity,
+    // Writes that wait for those of other nodes leave connections to logins and logouts.
+    atOnce: () => Math.ceil(pool.usage().max / 2),
+  })
+
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
   const { pool, changes, lookup, audiences, tables, keptVersions } = parts
@@ -155,15 +163,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       tables.explain(plan, await tablesFor(plan, viewer, audiences), client, runs),
   })
   const { openVersion, sharedSlots } = openedVersions(pool, records)
-  const writes = inBatches(
-    (batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))),
-    {
-      most: maxTogether,
-      laneOf: ({ write }) => write.entity,
-      // Writes that wait for those of other nodes leave connections to logins and logouts.
-      atOnce: () => Math.ceil(pool.usage().max / 2),
-    },
-  )
+  const writes = writesOn(pool)
   const folding =
     parts.shared.loop === null
       ? foldChanges({ all, openVersion, revise, publish, lease: parts.lease })
