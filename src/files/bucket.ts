@@ -51,20 +51,6 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
   /** The bucket from which contents were copied last. */
   let source: { readonly place: BucketPlace; readonly client: BucketClient } | undefined
 
-  async function check(): Promise<void> {
-    for await (const [first] of client.list(prefix, 1)) {
-      if (
-        (first && !first.key.startsWith(`${prefix}${derived}/`)) ||
-        (await store.contents('', 1)).length === 0
-      )
-        return
-      break
-    }
-    throw new FilesUnavailable(
-      `${owned.place} has no files: see whether CARREL_FILES names the right bucket and prefix, or restore it from a backup; nothing needs a restart`,
-    )
-  }
-
   const keepOpened: Files['keepOpened'] = source => uploads.put(chunksOf(source), nobody)
   const keep = async (path: string) => {
     const source = await openedFile(await open(path))
@@ -116,7 +102,8 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     derived: derivedInBucket(client, prefix),
     require: () => {
       const now = performance.now()
-      if (!checked || now - checked.at > checkedFor) checked = { at: now, check: check() }
+      if (!checked || now - checked.at > checkedFor)
+        checked = { at: now, check: requireContents(client, place, store) }
       return checked.check
     },
   }
@@ -252,4 +239,21 @@ async function paused(client: BucketClient, hold: string): Promise<() => Promise
     await renewed
     await client.remove([hold])
   }
+}
+
+/** Requires that the bucket has contents, if the store has some. Derived files alone are none. */
+async function requireContents(
+  client: BucketClient,
+  place: BucketPlace,
+  store: Pick<FilesStore, 'contents'>,
+): Promise<void> {
+  const { prefix } = place
+  for await (const [first] of client.list(prefix, 1)) {
+    const isContent = first !== undefined && !first.key.startsWith(`${prefix}${derived}/`)
+    if (isContent || (await store.contents('', 1)).length === 0) return
+    break
+  }
+  throw new FilesUnavailable(
+    `${placeText(place)} has no files: see whether CARREL_FILES names the right bucket and prefix, or restore it from a backup; nothing needs a restart`,
+  )
 }
