@@ -116,7 +116,7 @@ async function putFiles() {
       },
     ],
   }))
-  const outcomes = await storage.repository.putItems(items, commandEvent('item.add'))
+  const outcomes = await storage.repository.putItems(items, commandEvent('item.add'), [])
   console.assert(outcomes.every(outcome => outcome === 'added'))
   await storage.close()
   const [open, restricted] = await contentPaths()

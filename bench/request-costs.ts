@@ -192,6 +192,7 @@ async function addFile(): Promise<string> {
   await storage.repository.putItems(
     [{ ...item, readers: [{ reader: 'eperson' }], bitstreams: [{ ...shown, ...content }] }],
     commandEvent('item.add'),
+    [],
   )
   await storage.close()
   const client = new pg.Client({ connectionString: server.url })

@@ -67,7 +67,7 @@ async function addFiles(): Promise<void> {
     collections: [],
     readers: [{ reader: 'eperson' as const }],
   }
-  await storage.repository.putItems([{ ...item, fingerprint: '', bitstreams }], commandEvent('item.add'))
+  await storage.repository.putItems([{ ...item, fingerprint: '', bitstreams }], commandEvent('item.add'), [])
   await storage.close()
 }
 

@@ -224,7 +224,7 @@ function stepsForItems({ repository }: Store, place: FilesPlace): Step[] {
       if (known.size === 0) items = await keepTranscriptions(repository, place)
     },
     async () => {
-      if (items.length > 0) await repository.putItems(items, demoEvent('item.add'))
+      if (items.length > 0) await repository.putItems(items, demoEvent('item.add'), [])
     },
   ]
 }

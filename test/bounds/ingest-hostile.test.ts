@@ -86,10 +86,14 @@ test('an item with more readers than a store can keep is bad, and the others are
   }
   for (const own of [false, true]) {
     await assert.rejects(
-      async () => repository.putItems([withReaders(maxReadersBytes + 1, own)], commandEvent('item.add')),
+      async () => repository.putItems([withReaders(maxReadersBytes + 1, own)], commandEvent('item.add'), []),
       /the readers of x take more than 2000 bytes/,
     )
-    const [outcome] = await repository.putItems([withReaders(maxReadersBytes, own)], commandEvent('item.add'))
+    const [outcome] = await repository.putItems(
+      [withReaders(maxReadersBytes, own)],
+      commandEvent('item.add'),
+      [],
+    )
     assert.equal(outcome, own ? 'changed' : 'added')
   }
 })

@@ -100,7 +100,7 @@ test('D8 group delete refuses a group that an access rule names, and says where'
       ],
     })
   const put = (...items: ReturnType<typeof item>[]) =>
-    storage.repository.putItems(items, commandEvent('item.add'))
+    storage.repository.putItems(items, commandEvent('item.add'), [])
   await put(
     item('1', [{ reader: 'eperson' }, { reader: 'group:Items', from: day }]),
     item('2', [{ reader: 'group:Items' }]),

@@ -66,7 +66,7 @@ async function putItem(repository: Repository, content: Content): Promise<void> 
   const file = { bundle: 'ORIGINAL', description: null, mimeType: 'text/plain', readers: null }
   const bitstreams = [{ ...file, name: 'a.txt', ...content }]
   const item = { identifier: 'test/1', metadata: {}, collections: [], readers: [], fingerprint: '' }
-  await repository.putItems([{ ...item, bitstreams }], commandEvent('item.add'))
+  await repository.putItems([{ ...item, bitstreams }], commandEvent('item.add'), [])
 }
 
 for (const kind of kinds) {

@@ -83,7 +83,7 @@ for (const kind of ['folder', 'bucket'] as const) {
     const file = { bundle: 'ORIGINAL', description: null, mimeType: 'text/plain', readers: null }
     const bitstreams = [{ ...file, name: 'a.txt', ...content }]
     const item = { identifier: 'test/1', metadata: {}, collections: [], readers: [], fingerprint: '' }
-    await repository.putItems([{ ...item, bitstreams }], commandEvent('item.add'))
+    await repository.putItems([{ ...item, bitstreams }], commandEvent('item.add'), [])
     const place = forOwner(files)
     await place.put('one/0', inPieces(randomBytes(10)))
     await lose(files, content.sha256)

@@ -42,6 +42,7 @@ for (const engine of engines)
             const outcomes = await repository.putItems(
               items.map(item => asNewItem(item, uuids)),
               commandEvent('item.add'),
+              [],
             )
             assert.deepEqual(
               outcomes,

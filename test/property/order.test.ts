@@ -209,6 +209,7 @@ async function fillAccounts({ storage, addEperson }: Service): Promise<void> {
       }),
     ),
     commandEvent('item.add'),
+    [],
   )
   await addEperson('root@example.org', { admin: true })
 }

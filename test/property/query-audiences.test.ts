@@ -32,6 +32,7 @@ for (const engine of engines)
           await repository.putItems(
             items.map(item => complete(item, uuidsOf(viewers))),
             commandEvent('item.add'),
+            [],
           )
           const uuid = await repository.uuidOf(items[0]?.identifier ?? '')
           const item = await repository.item(uuid ?? '')

@@ -49,7 +49,7 @@ test('F5 a content that is used again is brought back, and what has expired is f
     ...{ identifier: 'claims/1', metadata: {}, collections: [], readers: [], fingerprint: 'f' },
     bitstreams: [{ ...file, name: 'a.txt', sha256: used }],
   }
-  await repository.putItems([item], commandEvent('item.add'))
+  await repository.putItems([item], commandEvent('item.add'), [])
   assert.deepEqual(await repository.sweepContents([used], later), {
     ...{ deleted: [], setAside: 0, broughtBack: 1 },
   })

@@ -33,7 +33,7 @@ const reader = { kind: 'reader', eperson: null, groups: new Set(['Readers']) } a
 const nobody = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
 
 test('I1 an item that is put again is the same one, and what differs is changed', async ({ repository }) => {
-  const put = (one: NewItem) => repository.putItems([one], event)
+  const put = (one: NewItem) => repository.putItems([one], event, [])
   assert.deepEqual(await put(item('put/1')), ['added'])
   const uuid = await repository.uuidOf('put/1')
   assert.ok(uuid)
@@ -60,7 +60,7 @@ test('I1 a file that is put again keeps its UUID, and what is hidden or withdraw
   repository,
 }) => {
   const put = (...bitstreams: readonly NewBitstream[]) =>
-    repository.putItems([item('again/1', { bitstreams })], event)
+    repository.putItems([item('again/1', { bitstreams })], event, [])
   await put(file('a.txt', 'a'), file('b.txt', 'b', 'LICENSE'))
   const uuid = (await repository.uuidOf('again/1')) ?? ''
   const original = { item: uuid, bundle: 'ORIGINAL' }
@@ -86,7 +86,7 @@ test('I3 S11 of many changes at once of what all have seen, one is made', async 
     assert.deepEqual(outcomes.toSorted(), ['changed', ...Array(11).fill('stale')])
   }
   const metadata = { 'dc.title': [{ value: 'At once', language: null }] }
-  await repository.putItems([item('at-once/1')], event)
+  await repository.putItems([item('at-once/1')], event, [])
   const uuid = (await repository.uuidOf('at-once/1')) ?? ''
   const revision = (await repository.item(uuid))?.revision ?? -1
   await one({ kind: 'edit-item', item: uuid, revision, hidden: [], metadata })
@@ -95,7 +95,7 @@ test('I3 S11 of many changes at once of what all have seen, one is made', async 
 })
 
 test('I3 files of a bundle are listed in their order for those who may read them', async ({ repository }) => {
-  await repository.putItems([item('files/1')], event)
+  await repository.putItems([item('files/1')], event, [])
   const uuid = (await repository.uuidOf('files/1')) ?? ''
   const original = { item: uuid, bundle: 'ORIGINAL' }
   const seenBy = async (viewer: Parameters<typeof repository.bitstreamsIn>[1]) =>
@@ -117,7 +117,7 @@ test('I17 readers change for an item with its files or for one file, and a reade
   repository,
   people,
 }) => {
-  await repository.putItems([item('readers/1')], event)
+  await repository.putItems([item('readers/1')], event, [])
   const uuid = (await repository.uuidOf('readers/1')) ?? ''
   const set = (change: Partial<Parameters<typeof repository.setReaders>[0]>) =>
     repository.setReaders(
@@ -213,7 +213,7 @@ test('I5 an item is edited by the revision that was seen, and its bundles and fi
 })
 
 test('I17 policies of an item keep what clients say of them', async ({ repository }) => {
-  await repository.putItems([item('policies/1')], event)
+  await repository.putItems([item('policies/1')], event, [])
   const object = (await repository.uuidOf('policies/1')) ?? ''
   const seen = (await repository.item(object))?.readers ?? []
   const rules = [{ reader: 'group:Readers', from: '2027-01-01' }] as const

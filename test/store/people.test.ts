@@ -168,7 +168,7 @@ test('M4 the last administrator stays, and so does a group that rules name', asy
     bitstreams: [],
     fingerprint: '1',
   }
-  await repository.putItems([item], commandEvent('item.add'))
+  await repository.putItems([item], commandEvent('item.add'), [])
   const use = { entities: [], items: 1, bitstreams: 0 }
   assert.deepEqual(await people.removeGroup(group.uuid, event), use)
   assert.deepEqual(await people.changeGroup(group.uuid, { name: 'Other' }, event), use)

@@ -30,7 +30,7 @@ export type PutOutcome = 'added' | 'changed' | 'unchanged' | 'taken'
 export function* putItems(
   items: readonly NewItem[],
   event: AuditEvent,
-  hidden: readonly string[] = [],
+  hidden: readonly string[],
 ): Change<readonly PutOutcome[]> {
   const all = items.map(item => ({ item, given: givenReaders(item) }))
   // New audiences lock the row of the state, which comes before the rights.

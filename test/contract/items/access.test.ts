@@ -319,7 +319,7 @@ test('D8 item list pages through more items than it holds in memory', async t =>
     bitstreams: [],
     fingerprint: '',
   }))
-  await service.storage.repository.putItems(items, commandEvent('item.add'))
+  await service.storage.repository.putItems(items, commandEvent('item.add'), [])
   const json = await carrel(service.dataFolder, ['item', 'list', '--json'])
   const listed = JSON.parse(json.stdout) as { identifier: string }[]
   assert.deepEqual(

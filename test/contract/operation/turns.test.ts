@@ -106,6 +106,7 @@ testOn('sqlite', 'Q18 a page does not wait for those that look through many item
       fingerprint: '',
     })),
     commandEvent('item.add'),
+    [],
   )
   const answered = await inOrder(service, [
     ...times(

@@ -88,6 +88,7 @@ test('OP6 what is said of entities, records, items and files is what each of the
       bitstreams: [],
     })),
     commandEvent('item.add'),
+    [],
   )
   const uuids = new Map<string, string>()
   for (const name of Object.keys(itemRules)) uuids.set(name, (await repository.uuidOf(`test/${name}`)) ?? '')

@@ -94,6 +94,7 @@ async function withEntities(t: TestContext, engine: Engine) {
   await service.storage.repository.putItems(
     [asNewItem({ ...anItem, bitstreams: [{ name: 'a.txt', readers: null }] })],
     commandEvent('item.add'),
+    [],
   )
   return { clients }
 }

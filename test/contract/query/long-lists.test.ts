@@ -116,7 +116,7 @@ test('Q11 P4 a page of the files of an item reads that page, and what the caller
     bitstreams,
     fingerprint: '',
   }
-  await service.storage.repository.putItems([item], commandEvent('item.add'))
+  await service.storage.repository.putItems([item], commandEvent('item.add'), [])
   const uuid = await service.storage.repository.uuidOf('long/1')
   const at = `/api/core/items/${uuid}`
   const { found: bundles } = await pagesOf(nobody, reading, `${at}/bundles?size=1`, 1)

@@ -87,7 +87,7 @@ export async function usedStore(
     if (text !== null) await service.storage.people.addGroup(`${n} ${text}`, commandEvent('group.add'))
   }
   await addNestedGroup(service.storage)
-  await service.storage.repository.putItems(tricky.map(trickyItem), commandEvent('item.add'))
+  await service.storage.repository.putItems(tricky.map(trickyItem), commandEvent('item.add'), [])
   await writeSite(service, tricky)
   return service
 }

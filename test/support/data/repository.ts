@@ -55,7 +55,7 @@ export async function addItem(
     bitstreams: await keepFiles(await openFiles(config.files, repository), files),
     fingerprint: `${Math.random()}`,
   }
-  await repository.putItems([item], commandEvent('item.add'))
+  await repository.putItems([item], commandEvent('item.add'), config.hiddenMetadata)
   const uuid = (await repository.uuidOf(identifier)) ?? ''
   const stored = await repository.item(uuid)
   if (!stored) throw new Error(`${identifier} is not in the store`)
