@@ -135,8 +135,9 @@ const writesOn = (pool: Pool) =>
   inBatches((batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))), {
     most: maxTogether,
     laneOf: ({ write }) => write.entity,
-    // Writes that wait for those of other nodes leave connections to logins and logouts.
-    atOnce: () => Math.ceil(pool.usage().max / 2),
+    // One waits for the entity of another node while the other goes on. More would make batches small, and leave fewer
+    // connections to logins and logouts.
+    atOnce: 2,
   })
 
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */

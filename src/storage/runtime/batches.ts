@@ -9,10 +9,10 @@ interface Waiting<C> {
 interface Batching<C> {
   /** Maximum number of calls in a batch. */
   readonly most?: number
-  /** Calls of different lanes share no batch, and don't wait for each other. */
+  /** Calls wait for no batch that has none of their lane. */
   readonly laneOf?: (call: C) => string
-  /** Maximum number of batches at a time, each of another lane. Those that have waited longest come first. */
-  readonly atOnce?: () => number
+  /** Maximum number of batches at a time, each of other lanes. */
+  readonly atOnce?: number
 }
 
 type Answer<C> = (calls: readonly C[]) => Promise<readonly unknown[]>
@@ -36,35 +36,48 @@ async function settle<C>(batch: readonly Waiting<C>[], answer: Answer<C>): Promi
  */
 export function inBatches<C>(
   answer: Answer<C>,
-  { most = Number.POSITIVE_INFINITY, laneOf = () => '', atOnce = () => 1 }: Batching<C> = {},
+  { most = Number.POSITIVE_INFINITY, laneOf = () => '', atOnce = 1 }: Batching<C> = {},
 ) {
-  /** By lane. */
+  /** By lane; those that have waited longest are first. */
   const waiting = new Map<string, Waiting<C>[]>()
-  const running = new Map<string, Promise<void>>()
+  /** The lanes of batches under way. */
+  const busy = new Set<string>()
+  const running = new Set<Promise<void>>()
+  let isBeginning = false
   let isClosed = false
 
   function startNext(): void {
-    for (const lane of waiting.keys()) {
-      if (running.size >= atOnce()) return
-      if (!running.has(lane)) running.set(lane, run(lane))
+    if (isBeginning || running.size >= atOnce || [...waiting.keys()].every(lane => busy.has(lane))) return
+    isBeginning = true
+    const work = run().finally(() => {
+      running.delete(work)
+      startNext()
+    })
+    running.add(work)
+  }
+
+  async function run(): Promise<void> {
+    // Waits for one turn of the event loop, so that requests that arrived together share a batch.
+    await new Promise(resolve => setImmediate(resolve))
+    isBeginning = false
+    for (let batch = taken(); batch.length > 0; batch = taken()) {
+      const lanes = batch.map(({ call }) => laneOf(call))
+      for (const lane of lanes) busy.add(lane)
+      await settle(batch, answer)
+      for (const lane of lanes) busy.delete(lane)
     }
   }
 
-  async function run(lane: string): Promise<void> {
-    // Waits for one turn of the event loop, so that requests that arrived together share a batch.
-    await new Promise(resolve => setImmediate(resolve))
-    await answerNext(lane)
-    while (waiting.has(lane) && [...waiting.keys()].every(one => running.has(one))) await answerNext(lane)
-    running.delete(lane)
-    startNext()
-  }
-
-  async function answerNext(lane: string): Promise<void> {
-    const queue = waiting.get(lane) ?? []
-    const batch = queue.slice(0, most)
-    waiting.delete(lane)
-    if (queue.length > most) waiting.set(lane, queue.slice(most))
-    await settle(batch, answer)
+  function taken(): readonly Waiting<C>[] {
+    const batch: Waiting<C>[] = []
+    for (const [lane, queue] of [...waiting]) {
+      if (batch.length >= most) break
+      if (busy.has(lane)) continue
+      batch.push(...queue.splice(0, most - batch.length))
+      waiting.delete(lane)
+      if (queue.length > 0) waiting.set(lane, queue)
+    }
+    return batch
   }
 
   return {
@@ -81,7 +94,7 @@ export function inBatches<C>(
     /** Answers the calls that have arrived, and refuses others. */
     close: async () => {
       isClosed = true
-      while (running.size > 0) await Promise.all(running.values())
+      while (running.size > 0) await Promise.all(running)
     },
   }
 }

@@ -13,41 +13,45 @@ function held(atOnce: number, most = 10) {
       resolve()
       return promise
     },
-    { most, laneOf: call => call.slice(0, 1), atOnce: () => atOnce },
+    { most, laneOf: call => call.slice(0, 1), atOnce },
   )
   const turn = () => new Promise<void>(done => setImmediate(() => setImmediate(() => setImmediate(done))))
   return { ...batches, asked, begun, turn, calls: () => asked.map(({ calls }) => calls) }
 }
 
-test('calls of a lane share the next batch, and wait for none of another lane', async () => {
+test('calls wait for their lane, and share the next batch with all that are free', async () => {
   const { send, asked, calls, turn } = held(2)
-  const sent = ['a1', 'a2', 'b1'].map(call => send<string>(call))
+  const sent = ['a1', 'b1', 'a2'].map(call => send<string>(call))
   await turn()
-  assert.deepEqual(calls(), [['a1', 'a2'], ['b1']])
-  sent.push(...['a3', 'b2', 'b3'].map(call => send<string>(call)))
-  asked[1]?.answer()
+  assert.deepEqual(calls(), [['a1', 'a2', 'b1']])
+  sent.push(...['a3', 'c1', 'b2'].map(call => send<string>(call)))
   await turn()
-  assert.deepEqual(calls().slice(2), [['b2', 'b3']])
+  assert.deepEqual(calls().slice(1), [['c1']], 'others go on')
+  sent.push(send<string>('d1'))
+  await turn()
+  assert.equal(asked.length, 2, 'no more than two at a time')
   asked[0]?.answer()
   await turn()
-  assert.deepEqual(calls().slice(3), [['a3']])
+  assert.deepEqual(calls().slice(2), [['a3', 'b2', 'd1']])
   for (const one of asked) one.answer()
-  assert.deepEqual(await Promise.all(sent), ['a1!', 'a2!', 'b1!', 'a3!', 'b2!', 'b3!'])
+  assert.deepEqual(
+    await Promise.all(sent),
+    ['a1', 'b1', 'a2', 'a3', 'c1', 'b2', 'd1'].map(call => `${call}!`),
+  )
 })
 
-test('however many lanes there are, a few batches are under way, and those that have waited longest are next', async () => {
-  const { send, asked, calls, turn, close } = held(2, 1)
-  const sent = ['a1', 'a2', 'b1', 'c1', 'd1'].map(call => send<string>(call))
+test('a long lane takes turns with the others, and all that has arrived is answered before the end', async () => {
+  const { send, asked, calls, turn, close } = held(1, 1)
+  const sent = ['a1', 'a2', 'b1', 'c1'].map(call => send<string>(call))
   await turn()
-  assert.deepEqual(calls(), [['a1'], ['b1']])
   const closing = close()
   await assert.rejects(send('e1'), /closed/)
-  for (let at = 0; at < 5; at++) {
+  for (let at = 0; at < 4; at++) {
     asked[at]?.answer()
     await turn()
-    assert.ok(asked.length <= at + 3)
+    assert.ok(asked.length <= at + 2)
   }
-  assert.deepEqual(calls().slice(2), [['c1'], ['d1'], ['a2']])
+  assert.deepEqual(calls(), [['a1'], ['b1'], ['c1'], ['a2']])
   await closing
-  assert.equal((await Promise.all(sent)).length, 5)
+  assert.equal((await Promise.all(sent)).length, 4)
 })
