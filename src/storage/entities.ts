@@ -19,8 +19,12 @@ import type { Part } from './storage.ts'
 export interface Entities {
   /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
-  /** Does what first questions would wait for if an entity has this many records or more. */
-  prepare(large: number): Promise<void>
+  /**
+   * Does what first questions would wait for if an entity has this many records or more.
+   * @param ahead also has the files of all fields on this node's disk (docs/decisions/0091)
+   * @returns the number of fields that lack one then
+   */
+  prepare(large: number, ahead?: FilesAhead): Promise<number>
   /**
    * Lists a page. The check of the plan has applied the read rules of its entities; row visibility is applied
    * here, to all of them.
@@ -217,6 +221,16 @@ export interface NewEntity {
    * @returns the folder of these files, which the engine moves to its place
    */
   writeFields?(version: string): Promise<string>
+}
+
+/** The files of fields that a node has before it is asked. */
+export interface FilesAhead {
+  /** Ends it at once: what lacks then is brought or derived for the first question. */
+  readonly signal: AbortSignal
+  /** Called once, with the number of fields. */
+  readonly begun: (fields: number) => void
+  /** Called for each field whose files can't be had. */
+  readonly failed: (field: string, error: Error) => void
 }
 
 export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }

@@ -15,7 +15,7 @@ import { createEarlierStates } from '../records/earlier-states.ts'
 import { foldChanges, requireRoom } from '../records/folding.ts'
 import { baseEntity, changesOf, stateOf } from '../records/pending-changes.ts'
 import { createRecordListings } from '../records/record-listings.ts'
-import { beginIfLarge, slotsOf } from '../records/record-source.ts'
+import { slotsOf } from '../records/record-source.ts'
 import { inBatches } from '../runtime/batches.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import { storedWrite, storedWrites, type Writing, writeRecords } from '../statements/record-writes.ts'
@@ -174,7 +174,8 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   return {
     refresh: known.refresh,
     all,
-    prepare: async large => beginIfLarge(parts.records, (await all()).values(), large),
+    prepare: async (large, ahead) =>
+      records.prepare([...(await all()).values()].filter(isImported), large, ahead),
     list,
     explain,
     publish,

@@ -196,10 +196,9 @@ export class Facts extends FieldsAtHand {
   /** Writes the file of a field in the background, so that its values are not read again. */
   #store(entity: RecordEntity, ref: FieldRef, column: GivenColumn, values: PackedValues): void {
     if (isDerived(ref) || changesOf(entity) || !isPacked(column)) return
-    const { type } = typeOf(entity, ref)
     const path = this.files.pathOf(entity, indexOf(entity, ref))
-    this.makeLater(entity, `file ${nameOf(entity, ref)}`, 1, 1, async ({ work }) => {
-      await work.call('storeField', path, type, column, entity.source.count, values)
+    this.makeLater(entity, fileName(entity, ref), 1, 1, async ({ work }) => {
+      await work.call('storeField', path, typeOf(entity, ref).type, column, entity.source.count, values)
       this.files.share(path)
     })
   }
@@ -283,6 +282,9 @@ export class Facts extends FieldsAtHand {
     return work.call('arrange', parts, lengths, places)
   }
 }
+
+/** Names the writing of a field's file in the background. */
+export const fileName = (entity: RecordEntity, ref: FieldRef): string => `file ${nameOf(entity, ref)}`
 
 /** Size in bytes of what `#load` reads, about; the values are not much larger than their text. */
 const sizeInMemory = ({ count, distinct, doubles, places, json }: StoredField): number =>

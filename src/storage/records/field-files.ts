@@ -38,7 +38,7 @@ export interface FieldFiles {
   /** Like `stored`, but brings the file from the place that nodes share, if this node lacks it. */
   fetch(entity: RecordEntity, field: number, client: Client): Promise<StoredField | undefined>
   fetchWords(entity: RecordEntity, field: number, client: Client): Promise<StoredWords | undefined>
-  /** Puts a new file where other nodes find it, in the background. @param path of the file */
+  /** Shows a new file, and puts it where other nodes find it, in the background. @param path of the file */
   share(path: string): void
   /** The folder of the files of a version. */
   folderOf(version: string): string
@@ -91,9 +91,8 @@ export function createFieldFiles(folder: string, copies?: () => FieldCopies | un
   /** @returns true if the file was brought */
   const bring = async ({ source }: RecordEntity, name: string, client: Client): Promise<boolean> => {
     const shared = copies?.()
-    if (!shared) return false
     const file = { version: source.version, name, most: mostBytes(source) }
-    return whilePresent(client, stop => shared.fetch(file, stop))
+    return shared ? whilePresent(client, stop => shared.fetch(file, stop)) : false
   }
   return {
     stored,
@@ -112,6 +111,8 @@ export function createFieldFiles(folder: string, copies?: () => FieldCopies | un
     },
     share: path => {
       const of = dirname(path)
+      const [field, words] = basename(path).split('.')
+      delete filesOf(basename(of))[words ? 'words' : 'fields'][Number(field)]
       copies?.()
         ?.send(basename(of), [basename(path)], of, 0)
         .catch(() => {})

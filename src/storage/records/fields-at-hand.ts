@@ -6,9 +6,8 @@ import type { StoredField } from '../columns/stored-field.ts'
 import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import type { FieldFiles } from './field-files.ts'
-import { KeptFacts, type Turn } from './kept-facts.ts'
+import { KeptFacts, type RunLater, type Turn } from './kept-facts.ts'
 import { baseEntity, type Changed, changesOf } from './pending-changes.ts'
-import type { RecordWork } from './record-source.ts'
 
 /** Derives facts about versions with changes of single records (docs/decisions/0041). */
 export interface ChangedFacts {
@@ -31,11 +30,11 @@ export class FieldsAtHand extends KeptFacts {
   protected readonly files: FieldFiles
   readonly #changed: ChangedFacts | undefined
 
-  /** @param later runs work in the background @param changed derives changed versions; undefined: there are none */
+  /** @param changed derives changed versions; undefined: there are none */
   constructor(
     cache: RecordCache,
     files: FieldFiles,
-    later: (work: (work: RecordWork) => Promise<unknown>) => void = () => {},
+    later: RunLater = async () => {},
     changed?: ChangedFacts,
   ) {
     super(cache, later)

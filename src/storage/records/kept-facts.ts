@@ -13,16 +13,18 @@ export interface Turn {
 /** Bytes counted for each cache entry besides its own, so that small ones are bounded, too. */
 export const entryBytes = 4_096
 
+/** Runs work in the background, and resolves when it is done or has failed. */
+export type RunLater = (work: (work: RecordWork) => Promise<unknown>) => Promise<unknown>
+
 /** Values made from versions, each once at a time, and kept in the cache that all event loops share. */
 export class KeptFacts {
   protected readonly cache: RecordCache
   readonly #making = new Map<string, Promise<Cacheable>>()
   /** Number of times that facts which were not at hand were wanted, by cache key. */
-  readonly #wanted = new RecentlyUsed<string, { times: number }>(1_000)
-  readonly #later: (work: (work: RecordWork) => Promise<unknown>) => void
+  readonly #wanted = new RecentlyUsed<string, { times: number; made?: Promise<unknown> }>(1_000)
+  readonly #later: RunLater
 
-  /** @param later runs work in the background */
-  constructor(cache: RecordCache, later: (work: (work: RecordWork) => Promise<unknown>) => void) {
+  constructor(cache: RecordCache, later: RunLater) {
     this.cache = cache
     this.#later = later
   }
@@ -96,10 +98,17 @@ export class KeptFacts {
   ): void {
     const key = cacheKey(source.version, what)
     const known = this.#wanted.get(key)
-    const before = known?.times ?? 0
-    if (known) known.times += times
-    else this.#wanted.add(key, { times })
-    if (before < enough && before + times >= enough) this.#later(work => make({ work, client: nobody }))
+    const wanted: typeof known = known ?? { times: 0 }
+    if (!known) this.#wanted.add(key, wanted)
+    const before = wanted.times
+    wanted.times += times
+    if (before < enough && wanted.times >= enough)
+      wanted.made = this.#later(work => make({ work, client: nobody }))
+  }
+
+  /** Waits for a value that is being made in the background. */
+  async madeLater({ source }: RecordEntity, what: string): Promise<void> {
+    await this.#wanted.get(cacheKey(source.version, what))?.made
   }
 }
 

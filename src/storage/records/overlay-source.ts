@@ -92,7 +92,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
   const facts: Facts = new Facts(
     cache,
     source.fieldFiles,
-    work => void inTurn(nobody, work).catch(() => {}),
+    work => inTurn(nobody, work).catch(() => {}),
     changedFacts({ places, editsOf, readerOf, baseSlots: (turn, base) => facts.baseSlots(turn, base) }),
   )
 

@@ -24,7 +24,7 @@ import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders, type RecordOrders } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
 import { type AddRelated, createRelatedValues } from './related-values.ts'
-import { revisedFilesOf } from './version-files.ts'
+import { preparing, revisedFilesOf } from './version-files.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024
@@ -45,8 +45,8 @@ interface RecordListings {
   writeFields(entity: RecordEntity, ...rest: Parameters<OpenVersion['writeFields']>): Promise<string>
   /** Drops what is cached of other versions, except those that were held last. */
   keepOnly(versions: ReadonlySet<string>): void
-  /** As of the cache. */
   readonly hold: RecordCache['hold']
+  readonly prepare: ReturnType<typeof preparing>
 }
 
 /**
@@ -113,6 +113,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       source.fieldFiles.keepOnly(version => versions.has(version) || cache.holds(version))
     },
     hold: cache.hold.bind(cache),
+    prepare: preparing(source),
   }
 
   async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
-import type { Entity, Field } from '../../model/entities.ts'
+import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { PackedColumn } from '../columns/columns.ts'
 import type { Place } from '../columns/look-up.ts'
@@ -69,8 +69,3 @@ export interface OpenRecords {
 
 /** Number of slots, including those of replaced records. */
 export const slotsOf = ({ source }: RecordEntity): number => source.slots ?? source.count
-
-/** Starts the thread for work if an entity has as many records as a large one. */
-export function beginIfLarge(source: RecordSource, entities: Iterable<Entity>, large: number): void {
-  for (const { source: from } of entities) if (from.kind === 'records' && from.count >= large) source.begin()
-}

@@ -17,7 +17,6 @@ import { createFieldFiles } from '../records/field-files.ts'
 import { foldChanges, requireRoom } from '../records/folding.ts'
 import { stateOf, withChangedSlots } from '../records/pending-changes.ts'
 import { createRecordListings } from '../records/record-listings.ts'
-import { beginIfLarge } from '../records/record-source.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import type { entities } from '../statements/entities.ts'
 import { type PublishedEntity, pointAgreed } from '../statements/entities.ts'
@@ -223,7 +222,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   const folding = isMain ? foldChanges({ all, openVersion, revise, publish, lease: parts.lease }) : undefined
   return {
     all,
-    prepare: async large => beginIfLarge(files, all().values(), large),
+    prepare: async (large, ahead) => records.prepare([...all().values()].filter(isImported), large, ahead),
     list,
     explain,
     publish,

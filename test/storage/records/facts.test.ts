@@ -59,7 +59,7 @@ test('Q10 what one client gives up, another who waits for it makes', async () =>
 
 test('Q20 a field whose values are looked up again and again gets them, once for each version', () => {
   let begun = 0
-  const facts = new Facts(new VersionCache(1_000_000), noFiles, () => {
+  const facts = new Facts(new VersionCache(1_000_000), noFiles, async () => {
     begun++
   })
   const need = (lookups: number, name = 'size') => ({
