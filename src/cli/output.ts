@@ -29,7 +29,7 @@ export const say = (line: string): void => {
 export function announce(
   level: 'info' | 'warn' | 'error',
   sentence: string,
-  event: { readonly msg: string } & Readonly<Record<string, string | object>>,
+  event: { readonly msg: string } & Readonly<Record<string, string | number | object>>,
 ): void {
   if (process.stdout.isTTY) {
     say(sentence)

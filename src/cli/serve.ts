@@ -22,6 +22,7 @@ import { drain, listenFailure, reservePort } from './listen.ts'
 import { announce } from './output.ts'
 import { inTime, stopOnSignal } from './stop.ts'
 import { openStore, placeOf, restorePlace } from './store.ts'
+import { warm } from './warm.ts'
 import { spawnWorker, startWorkers, type Workers } from './workers.ts'
 
 /** `carrel serve`: the service itself. */
@@ -33,7 +34,7 @@ export function serveCommand(): Command {
       'in a new store, add an administrator, epersons, groups, 10,000 letters and some files to try',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
-      const stopping = stopOnSignal()
+      const { signal, ...stopping } = stopOnSignal()
       const asked = toConfig(process.env)
       const phase = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
       const setPhase = phaseIn(phase).set
@@ -51,7 +52,7 @@ export function serveCommand(): Command {
         await checkFiles(storage, asked)
         const served = markServed(asked)
         const stopHousekeeping = await keepHouse(storage, asked)
-        if (demo) setPhase('starting')
+        if (demo || asked.warm) setPhase('starting')
         const service = await listen(asked, { spawned, storage, shared, phase, fail })
         const { config } = service
         closeService = async () => {
@@ -69,9 +70,10 @@ export function serveCommand(): Command {
         })
         // The demo is added only once the service listens: a start that fails adds nothing to the store.
         const created = demo
-          ? await (await import('./demo.ts')).createDemo(storage, config.files, stopping.hasBegun)
+          ? await (await import('./demo.ts')).createDemo(storage, config.files, () => signal.aborted)
           : undefined
-        if (stopping.hasBegun()) return
+        if (config.warm) await warm(storage, manyRecords, signal)
+        if (signal.aborted) return
         setPhase('ready')
         announceReady(config, service.loops())
         if (served.others > 0) announceOthers(config)
@@ -79,7 +81,7 @@ export function serveCommand(): Command {
         if (created && created !== 'elsewhere')
           await (await import('./tell-demo.ts')).inviteAdministrator(config, storage)
         // Without it, the first questions only take longer.
-        await storage.entities.prepare(manyRecords).catch(() => {})
+        if (!config.warm) await storage.entities.prepare(manyRecords).catch(() => {})
         collectGarbageAfterStart()
         await announceStore(config, storage)
         if (created) await (await import('./tell-demo.ts')).tellDemo(created, config)
@@ -88,7 +90,7 @@ export function serveCommand(): Command {
         await clearAfterRestore(restorePlace(config)).catch(() => {})
       } catch (error) {
         // The end takes the store away from work that is still to be done.
-        if (stopping.hasBegun()) return
+        if (signal.aborted) return
         await closeService()
         await storage.close()
         throw error

@@ -19,8 +19,8 @@ export interface Stoppable {
 }
 
 interface Stopping {
-  /** True once the service has been told to end. */
-  readonly hasBegun: () => boolean
+  /** Aborts when the service is told to end. */
+  readonly signal: AbortSignal
   /** Says how to end from now on. Before that, nothing is under way, and a signal ends the process at once. */
   prepare(parts: Stoppable): void
 }
@@ -42,6 +42,7 @@ const isBelowNpm = () => process.env.npm_lifecycle_event !== undefined || proces
 
 /** Ends the service on SIGTERM, SIGINT and, below npm, when npm has ended (D4). A second signal doesn't wait. */
 export function stopOnSignal(): Stopping {
+  const ending = new AbortController()
   let parts: Stoppable | undefined
   let begun: { readonly cause: Cause; readonly at: number } | undefined
 
@@ -51,6 +52,7 @@ export function stopOnSignal(): Stopping {
     if (begun && isEcho && isBelowNpm()) return
     if (begun) process.exit(1)
     begun = { cause, at: performance.now() }
+    ending.abort()
     if (parts) void stopInOrder(parts, cause)
     else process.exit(0)
   }
@@ -59,7 +61,7 @@ export function stopOnSignal(): Stopping {
   process.on('SIGINT', () => stop('SIGINT'))
   onEndOfParent(() => stop('end of parent'))
   return {
-    hasBegun: () => begun !== undefined,
+    signal: ending.signal,
     prepare: given => {
       parts = given
     },

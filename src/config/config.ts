@@ -83,6 +83,8 @@ export type Config = Readonly<{
   workers: number
   /** Maximum time in seconds for a whole request to arrive. */
   requestTimeout: number
+  /** True if the service is ready only when it has the files of all fields. */
+  warm: boolean
   stop: StopTimes
   /** Maximum size in bytes of records that are sent to be imported. */
   importSize: number
@@ -178,6 +180,7 @@ export function toConfig(env: Environment, values: Values = readValues(env)): Co
     metricsSecret: value('CARREL_METRICS_SECRET'),
     workers: workersFor(required('CARREL_WORKERS'), database),
     requestTimeout: required('CARREL_REQUEST_TIMEOUT'),
+    warm: required('CARREL_WARM') === 'true',
     stop: stopOf(values),
     importSize: required('CARREL_IMPORT_SIZE') * megabyte,
     passwordConcurrency: required('CARREL_PASSWORD_CONCURRENCY'),

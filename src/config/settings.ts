@@ -265,6 +265,11 @@ export const settings = {
     '30',
     wholeNumber(1, 3_600),
   ),
+  CARREL_WARM: setting(
+    'true or false: whether a node is ready only when it has what is derived of the fields of imported entities on its disk, or after ten minutes',
+    'false',
+    oneOf('true', 'false'),
+  ),
   CARREL_DRAIN_DELAY: setting(
     'for how many seconds after SIGTERM the service goes on taking connections while /health/ready is 503, 0 to 3600: behind a load balancer, as long as it takes to notice',
     '0',

@@ -24,7 +24,7 @@ const route = contractsIn(() => import('./start-contracts.ts'))
 const patienceWithFiles = 1_000
 
 const sentences = {
-  starting: 'The service is starting: its demo is being added.',
+  starting: 'The service is starting: it lacks its demo, or files of fields.',
   stopping: 'The service is stopping. Turn to another node.',
 }
 

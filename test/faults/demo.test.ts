@@ -281,7 +281,7 @@ testOnOne(
     await until('letters', async () => (await fetch(address + question)).status === 200)
     const ready = await fetch(`${address}/health/ready`)
     assert.equal(ready.status, 503)
-    assert.match(await ready.text(), /"code":"busy".*its demo is being added/)
+    assert.match(await ready.text(), /"code":"busy".*lacks its demo/)
     bucket.close()
     for (const connection of connections) connection.destroy()
     const { code, stderr } = await within('the end', ended, () => 'a service that goes on')

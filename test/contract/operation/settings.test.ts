@@ -219,6 +219,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_TOKEN_SECRET', ['verysecret', 'verysecret-verysecret-verysecret-1,verysecret']],
   ['CARREL_METRICS_SECRET', ['verysecret', 'verysecret verysecret verysecret verysecret']],
   ['CARREL_CONSOLE', ['yes', '0', 'off']],
+  ['CARREL_WARM', ['yes', '1', 'TRUE']],
   ['CARREL_LOGIN_ON_BEHALF_OF', ['yes', '1', 'TRUE']],
   ['CARREL_SECOND_FACTOR', ['true', 'admin']],
   ['CARREL_SECOND_FACTOR_LOGINS', ['ldap', 'none']],

@@ -1,0 +1,37 @@
+import type { Store } from '../features.ts'
+import { announce } from './output.ts'
+
+/** Time in ms after which a node is ready even if it lacks files. */
+const patience = 10 * 60_000
+
+/**
+ * Has the files of all fields on this node's disk (docs/decisions/0091), as far as that can be done in time.
+ * @param large as of `prepare`
+ * @param stopped ends it
+ */
+export async function warm({ entities }: Store, large: number, stopped: AbortSignal): Promise<void> {
+  const from = performance.now()
+  let fields = 0
+  const begun = (number: number) => {
+    fields = number
+    announce('info', `Fetching or deriving the files of ${fields} fields.`, { fields, msg: 'warming' })
+  }
+  const failed = (of: string, { message }: Error) =>
+    announce('warn', `The files of ${of} can't be had: ${message}.`, {
+      of,
+      message,
+      msg: "files can't be had",
+    })
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(patience)])
+  try {
+    const lacking = await entities.prepare(large, { signal, begun, failed })
+    if (stopped.aborted) return
+    const ms = Math.round(performance.now() - from)
+    const [level, msg] =
+      lacking === 0 ? (['info', 'warm'] as const) : (['warn', 'files are lacking'] as const)
+    const sentence = `After ${(ms / 1000).toFixed(1)} s, ${lacking} of ${fields} fields lack files.`
+    announce(level, sentence, { lacking, fields, ms, msg })
+  } catch (error) {
+    if (!stopped.aborted) failed('all fields', error as Error)
+  }
+}
