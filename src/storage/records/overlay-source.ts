@@ -1,5 +1,6 @@
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { shareNumbers } from '../../lib/memory.ts'
+import type { Field } from '../../model/entities.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import { packEdits, packParts, type RevisedSlots } from '../columns/edits.ts'
 import type { PackedChanges } from '../columns/field-changes.ts'
@@ -12,7 +13,7 @@ import { Facts } from './facts.ts'
 import type { ChangedFacts } from './fields-at-hand.ts'
 import type { Turn } from './kept-facts.ts'
 import { type Changed, changedSlots, changesOf } from './pending-changes.ts'
-import { createPlaces, type Edits } from './pending-edits.ts'
+import { createPlaces, type Edits, keySearch } from './pending-edits.ts'
 import {
   type OpenRecords,
   type RecordNumbers,
@@ -43,8 +44,16 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
   }
   const readerOf = (base: RecordEntity) => (slots: Uint32Array) => read(base, slots)
 
-  const editsOf = async (turn: Turn, changed: Changed): Promise<Edits> =>
-    places.editsOf(changed, await facts.baseSlots(turn, changed.base), readerOf(changed.base))
+  const editsOf = (turn: Turn, changed: Changed): Promise<Edits> =>
+    places.editsOf(changed, async keys => {
+      const { base } = changed
+      const [field, ...others] = base.fields.filter(({ name }) => [base.key].flat().includes(name))
+      const file = field && others.length === 0 && facts.stored(base, { ...field, path: [] })
+      // A value that each record has alone has the record's number as its rank.
+      if (file && file.distinct === base.source.count)
+        return turn.work.call('placesInFile', file, fieldOrder(field), keys.flat())
+      return findKeysTogether(keySearch(base, await facts.baseSlots(turn, base)), keys, readerOf(base))
+    })
 
   /** Derives a column in memory, where the base has no file of the field. */
   async function columnOf(turn: Turn, changed: Changed, field: number) {
@@ -109,6 +118,8 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
   }
 }
 
+const fieldOrder = ({ type, collation }: Field) => ({ type, collation })
+
 interface Changes {
   readonly places: ReturnType<typeof createPlaces>
   readonly editsOf: (turn: Turn, changed: Changed) => Promise<Edits>
@@ -127,9 +138,10 @@ function changedFacts({ places, editsOf, baseSlots, readerOf }: Changes): Change
     fieldChanges: async (turn, changed, field, stored) =>
       derived.revisedChanges(turn, changed.base, await editsOf(turn, changed), field, stored),
     revisedChanges: async (turn, base, { edits, written }, field, stored) => {
-      const { name, type, collation } = base.fields[field] as RecordEntity['fields'][number]
+      const described = base.fields[field] as Field
+      const { name, type } = described
       const values = await places.valuesOf(base, field, written, keys =>
-        turn.work.call('placesInFile', stored, { type, collation }, keys),
+        turn.work.call('placesInFile', stored, fieldOrder(described), keys),
       )
       const revision = {
         base: stored,

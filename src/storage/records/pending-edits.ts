@@ -8,10 +8,9 @@ import { type NewValue, newValues } from '../columns/rank-revision.ts'
 import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import { type Changed, type LoadedChange, lastChanges } from './pending-changes.ts'
 import { slotsOf } from './record-source.ts'
-import { findKeysTogether } from './search.ts'
 
-/** Reads records of a version by their slots. */
-type Read = (slots: Uint32Array) => Promise<readonly string[]>
+/** Finds the places of keys in a version, each by its sort keys. */
+type FindKeys = (keys: readonly (readonly string[])[]) => Promise<readonly Place[]>
 
 /** The changes of single records to their base version. */
 export interface Edits {
@@ -42,21 +41,16 @@ export function createPlaces() {
     return places
   }
 
-  async function editsOf(changed: Changed, baseSlots: Uint32Array | null, read: Read): Promise<Edits> {
+  async function editsOf(changed: Changed, find: FindKeys): Promise<Edits> {
     const done = edits.get(changed.changes)
     if (done) return done
     const { base } = changed
     const { keys } = placesIn(base)
     const last = [...lastChanges(changed).values()]
     const unknown = last.filter(({ change }) => !keys.has(change.key))
-    const search = keySearch(base, baseSlots)
-    const found = await findKeysTogether(
-      search,
-      unknown.map(({ change }) => JSON.stringify(sortKeys(base, change.values))),
-      read,
-    )
+    const found = await find(unknown.map(({ change }) => sortKeys(base, change.values)))
     for (const [n, { change }] of unknown.entries()) keys.set(change.key, found[n] as Place)
-    const made = editsIn(changed, last, keys, search)
+    const made = editsIn(changed, last, keys)
     edits.set(changed.changes, made)
     return made
   }
@@ -92,8 +86,8 @@ function editsIn(
   { base, changes }: Changed,
   last: readonly { readonly change: LoadedChange; readonly at: number }[],
   keys: ReadonlyMap<string, Place>,
-  search: ReturnType<typeof keySearch>,
 ): Edits {
+  const compare = compareKeys(base)
   const sorted = last
     .map(({ change, at }) => ({
       change,
@@ -107,7 +101,7 @@ function editsIn(
       (one, other) =>
         one.place.at - other.place.at ||
         Number(one.place.isThere) - Number(other.place.isThere) ||
-        search.compareKeys(one.sortKeys, other.sortKeys),
+        compare(one.sortKeys, other.sortKeys),
     )
   const written = sorted.filter(({ change }) => change.json !== null)
   let next = 0
@@ -122,17 +116,13 @@ function editsIn(
   return made
 }
 
-/** A search for a record by the sort keys of its key, as JSON. */
-function keySearch(base: RecordEntity, slots: Uint32Array | null) {
+/** A search for a record by its sort keys. */
+export function keySearch(base: RecordEntity, slots: Uint32Array | null) {
   const compare = compareKeys(base)
   return {
     length: base.source.count,
     slot: (n: number) => (slots ? (slots[n] as number) : n),
-    compare: (json: string, key: string) =>
-      compare(
-        sortKeys(base, keyValues(base, parseWritten(json) as Readonly<Record<string, unknown>>)),
-        JSON.parse(key) as string[],
-      ),
-    compareKeys: compare,
+    compare: (json: string, key: readonly string[]) =>
+      compare(sortKeys(base, keyValues(base, parseWritten(json) as Readonly<Record<string, unknown>>)), key),
   }
 }
