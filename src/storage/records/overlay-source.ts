@@ -5,6 +5,7 @@ import { joinPieces, separators } from '../../model/record-format.ts'
 import { packEdits, packParts, type RevisedSlots } from '../columns/edits.ts'
 import type { PackedChanges } from '../columns/field-changes.ts'
 import type { LoadedRecords } from '../columns/loaded-records.ts'
+import type { Place } from '../columns/look-up.ts'
 import type { Way } from '../columns/readable-records.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Stop } from '../runtime/limits.ts'
@@ -45,15 +46,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
   const readerOf = (base: RecordEntity) => (slots: Uint32Array) => read(base, slots)
 
   const editsOf = (turn: Turn, changed: Changed): Promise<Edits> =>
-    places.editsOf(changed, async keys => {
-      const { base } = changed
-      const [field, ...others] = base.fields.filter(({ name }) => [base.key].flat().includes(name))
-      const file = field && others.length === 0 && facts.stored(base, { ...field, path: [] })
-      // A value that each record has alone has the record's number as its rank.
-      if (file && file.distinct === base.source.count)
-        return turn.work.call('placesInFile', file, fieldOrder(field), keys.flat())
-      return findKeysTogether(keySearch(base, await facts.baseSlots(turn, base)), keys, readerOf(base))
-    })
+    places.editsOf(changed, keys => placesOfKeys(turn, facts, changed.base, keys, readerOf(changed.base)))
 
   /** Derives a column in memory, where the base has no file of the field. */
   async function columnOf(turn: Turn, changed: Changed, field: number) {
@@ -119,6 +112,22 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
 }
 
 const fieldOrder = ({ type, collation }: Field) => ({ type, collation })
+
+/** Finds the numbers of records by their keys: in the file of the key if it is one field, otherwise in the records. */
+async function placesOfKeys(
+  turn: Turn,
+  facts: Facts,
+  base: RecordEntity,
+  keys: readonly (readonly string[])[],
+  read: (slots: Uint32Array) => Promise<readonly string[]>,
+): Promise<readonly Place[]> {
+  const [field, ...others] = base.fields.filter(({ name }) => [base.key].flat().includes(name))
+  const file = field && others.length === 0 && facts.stored(base, { ...field, path: [] })
+  // A value that each record has alone has the record's number as its rank.
+  if (file && file.distinct === base.source.count)
+    return turn.work.call('placesInFile', file, fieldOrder(field), keys.flat())
+  return findKeysTogether(keySearch(base, await facts.baseSlots(turn, base)), keys, read)
+}
 
 interface Changes {
   readonly places: ReturnType<typeof createPlaces>
