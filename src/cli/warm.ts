@@ -5,7 +5,7 @@ import { announce } from './output.ts'
 const patience = 10 * 60_000
 
 /**
- * Has the files of all fields on this node's disk (docs/decisions/0091), as far as that can be done in time.
+ * Fetches or derives the files of all fields (docs/decisions/0091), as far as that can be done in time.
  * @param large as of `prepare`
  * @param stopped ends it
  */

@@ -13,7 +13,15 @@ import { BucketUploads } from './bucket-upload.ts'
 import { derived, derivedInBucket } from './derived.ts'
 import type { Files, FilesStore, SweepReport } from './files.ts'
 import { chunksOf, openedFile } from './opened.ts'
-import { claimFiles, clearRestored, markRestoring, OtherStore, type OwnedPlace, takeOver } from './owner.ts'
+import {
+  claimFiles,
+  clearRestored,
+  isOwner,
+  markRestoring,
+  OtherStore,
+  type OwnedPlace,
+  takeOver,
+} from './owner.ts'
 
 /** Time in ms after which what a program of another machine was writing counts as left over. */
 const day = 24 * 60 * 60 * 1000
@@ -84,6 +92,7 @@ export function openBucket(place: BucketPlace, store: FilesStore, count: CountRe
     pathInPlace: async () => undefined,
     sign: ({ sha256 }, headers) => client.sign(keyOf(sha256), headers, signedFor),
     claim: () => claimFiles(owned, store),
+    isOwned: () => isOwner(owned, store),
     takeOver: () => takeOver(owned, store),
     markRestoring: into => markRestoring(owned, into),
     clearRestored: into => clearRestored(owned, into),

@@ -104,21 +104,20 @@ async function takeAll(
 }
 
 /** Only the store that owns the place adds and looks for derived files: to another one, all would look abandoned. */
-export function forOwner(files: Pick<Files, 'place' | 'require' | 'claim' | 'derived'>): FieldPlace {
+export function forOwner(
+  files: Pick<Files, 'place' | 'require' | 'claim' | 'isOwned' | 'derived'>,
+): FieldPlace {
   const place = files.derived
-  async function requireOwned(): Promise<void> {
-    await files.require()
-    if (!(await files.claim())) throw new FilesUnavailable(`${files.place} belongs to another store`)
-  }
   return {
     ...place,
     put: async (...file) => {
-      await requireOwned()
+      await files.require()
+      if (!(await files.claim())) throw new FilesUnavailable(`${files.place} belongs to another store`)
       await place.put(...file)
     },
     list: async function* (...version) {
-      await requireOwned()
-      yield* place.list(...version)
+      // To look takes no place that has no owner yet.
+      if (await files.isOwned()) yield* place.list(...version)
     },
   }
 }

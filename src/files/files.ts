@@ -18,6 +18,8 @@ export interface Files extends FileStore {
    * @throws UnfinishedCopy if it belongs to the store that this one is a copy of
    */
   claim(): Promise<boolean>
+  /** True if the place belongs to this store. */
+  isOwned(): Promise<boolean>
   /** Like `claim`, but takes the place over from the store that this one is a copy of. */
   takeOver(): Promise<boolean>
   /**

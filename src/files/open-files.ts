@@ -7,7 +7,7 @@ import { derived, derivedInFolder } from './derived.ts'
 import { createFileStore } from './file-store.ts'
 import type { Files, FilesStore } from './files.ts'
 import { layoutOf } from './layout.ts'
-import { claimFiles, clearRestored, markRestoring, ownedFolder, takeOver } from './owner.ts'
+import { claimFiles, clearRestored, isOwner, markRestoring, ownedFolder, takeOver } from './owner.ts'
 import { clearIncoming, pauseSweeps, sweep } from './sweep.ts'
 
 /**
@@ -35,6 +35,7 @@ function openFolder(folder: string, store: FilesStore): Files {
     copyFrom: async () => false,
     sign: undefined,
     claim: () => claimFiles(owned, store),
+    isOwned: () => isOwner(owned, store),
     takeOver: () => takeOver(owned, store),
     markRestoring: into => markRestoring(owned, into),
     clearRestored: into => clearRestored(owned, into),

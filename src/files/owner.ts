@@ -63,6 +63,12 @@ export async function claimFiles(files: OwnedPlace, store: Store): Promise<boole
   return true
 }
 
+/** True if the place belongs to this store. */
+export const isOwner = async (
+  files: Pick<OwnedPlace, 'owner'>,
+  store: Pick<Store, 'storeId'>,
+): Promise<boolean> => (await files.owner()) === (await store.storeId())
+
 /**
  * Takes the place over from the store that this one is a copy of. One write decides: from then on, the
  * other store deletes nothing.

@@ -22,7 +22,7 @@ export interface Entities {
   /**
    * Does what first questions would wait for if an entity has this many records or more.
    * @param ahead also has the files of all fields on this node's disk (docs/decisions/0091)
-   * @returns the number of fields that lack one then
+   * @returns the number of fields still without files
    */
   prepare(large: number, ahead?: FilesAhead): Promise<number>
   /**
@@ -225,7 +225,7 @@ export interface NewEntity {
 
 /** The files of fields that a node has before it is asked. */
 export interface FilesAhead {
-  /** Ends it at once: what lacks then is brought or derived for the first question. */
+  /** Ends it at once: files still missing are fetched or derived by the first question. */
   readonly signal: AbortSignal
   /** Called once, with the number of fields. */
   readonly begun: (fields: number) => void

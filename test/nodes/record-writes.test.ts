@@ -79,6 +79,24 @@ test('R9 a write waits for one of the same entity on another node, and for none 
   }
 })
 
+test('R14 a declaration waits for the writes of its entity, and for none of another entity', async t => {
+  const { nodes, url } = await start(t, 1)
+  const root = await administrator(nodes[0] as Service)
+  const declare = (name: string) =>
+    root.send('PATCH', `/${name}`, { fields: { other_id: { references: name } } })
+  const end = await hold(t, url, 'artists')
+  let isDeclared = false
+  const declaring = declare('artists').then(({ status }) => {
+    isDeclared = true
+    return status
+  })
+  for (let n = 0; n < 3; n++) assert.equal((await root.send('GET', '/works')).status, 200)
+  assert.equal(isDeclared, false)
+  await end()
+  assert.equal(await declaring, 200)
+  assert.equal((await declare('works')).status, 200)
+})
+
 for (const isolation of ['read committed', 'repeatable read', 'serializable'])
   test(`R14 entities that reference each other are written at once on several nodes, and no reference is left without its record (${isolation})`, async t => {
     const { nodes, url, clients } = await start(t, 2, isolation)

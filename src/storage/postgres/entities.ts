@@ -135,8 +135,8 @@ const writesOn = (pool: Pool) =>
   inBatches((batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))), {
     most: maxTogether,
     laneOf: ({ write }) => write.entity,
-    // One waits for the entity of another node while the other goes on. More would make batches small, and leave fewer
-    // connections to logins and logouts.
+    // While one waits for an entity that another node holds, the other goes on. More would make batches small, and leave
+    // fewer connections to logins and logouts.
     atOnce: 2,
   })
 

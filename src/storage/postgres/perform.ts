@@ -130,7 +130,8 @@ const lockedRecords = `WITH locked AS MATERIALIZED (
     SELECT name, 1 FROM unnest($1::text[]) AS name, (SELECT count(*) FROM locked) first WHERE $3::integer > 0
     ON CONFLICT (entity) DO UPDATE SET count = entity_writes.count + 1
   )
-  SELECT nextval('record_number') AS number FROM (SELECT count(*) FROM locked) first, generate_series(1, $3::integer)`
+  SELECT nextval('record_number') AS number
+  FROM generate_series(1, $3::integer + 0 * (SELECT count(*)::integer FROM locked))`
 
 async function lockRecords(
   db: Queries,

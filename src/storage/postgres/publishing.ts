@@ -44,13 +44,15 @@ async function sweep(
   if (await changes.hasOldKept(keptVersions)) await changes.trim(keptVersions)
   const abandoned = shared.loop === null ? records.fieldFiles.abandoned() : []
   const stored = await perform(pool, storedVersions())
-  for (const { version } of stored.filter(({ state }) => state === 'old'))
-    await pool.transaction(async db => {
+  for (const { version } of stored.filter(({ state }) => state === 'old')) {
+    const isRemoved = await pool.transaction(async db => {
       // If several nodes try, the one that deletes the row removes the version.
-      if ((await perform(db, forgetRetired([version]))) === 0) return
+      if ((await perform(db, forgetRetired([version]))) === 0) return false
       await removeVersion(db, version)
-      copies?.erase(version)
+      return true
     })
+    if (isRemoved) copies?.erase(version)
+  }
   if (shared.loop !== null) return
   const versions = new Set([...current(), ...stored.map(({ version }) => version)])
   for (const version of abandoned) if (!versions.has(version)) records.fieldFiles.remove(version)

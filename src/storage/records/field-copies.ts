@@ -30,19 +30,20 @@ interface CopyParts {
 
 /** Time in ms after a failure during which the place is not asked again: what can be derived doesn't wait for it. */
 const pause = 60_000
-/** Time in ms after which the place counts as failed if a file has not begun to come, and if it has not ended. */
+/** Time in ms within which the first bytes of a file, and all of it, must arrive; otherwise the place has failed. */
 const beginsWithin = 5_000
 const endsWithin = 60_000
 /** Maximum number of files that are brought at the same time. */
 const atOnce = 4
 /** Time in ms for which a file that is not there is not asked for again. */
 const absentFor = 5_000
-/** Maximum number of files that wait to be sent; beyond it, the oldest are not. */
+/** Maximum length of the queue of files to send; the oldest are dropped. */
 const maxWaiting = 200
-/** Time in ms between two sweeps of a node, which cost requests, and age of abandoned files. */
+/** Interval in ms between two sweeps of a node, which cost requests. */
 const sweepInterval = 10 * 60_000
+/** Age in ms of abandoned files. */
 const abandonedAfter = 3_600_000
-/** Time in ms that the end of the store waits for a file that is being sent. */
+/** Time in ms that closing waits for a file being sent. */
 const endOfSending = 2_000
 /** Interval in ms at which the flags of clients are looked at. */
 const look = 100
@@ -85,7 +86,7 @@ export function createFieldCopies(parts: CopyParts): OwnCopies {
   }
 }
 
-/** Lets nothing through for a while after a failure, of which the operator is told once. */
+/** Stops asking the place for a while after a failure, and tells the operator once per outage. */
 function createGate(tell: CopyParts['tell'], closing: AbortSignal) {
   let closedUntil = 0
   let hasTold = false

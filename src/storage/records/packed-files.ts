@@ -38,7 +38,11 @@ export async function pack(key: string, path: string, keyring: Keyring, signal: 
     const compress = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: 1 } })
     const file = createReadStream(path, { highWaterMark: readAtOnce, signal })
     file.on('error', error => compress.destroy(error))
-    yield* file.pipe(compress) as AsyncIterable<Buffer>
+    try {
+      yield* file.pipe(compress) as AsyncIterable<Buffer>
+    } finally {
+      file.destroy()
+    }
   })()
 }
 
@@ -96,7 +100,7 @@ export async function unpack(
 
 const headForm = new RegExp(`^${kind} (\\d{1,15} [0-9a-f]{64}) ([0-9a-f]{64}) *\\n$`)
 
-/** Memory that decompressing takes, in bits of its size in bytes; compressing took less. */
+/** Maximum window of decompression, as a power of two: 8 MB. Level 1 uses less. */
 const largestWindow = 23
 
 /** True for the codes of zstd, and of an end that comes too early. */

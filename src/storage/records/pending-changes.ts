@@ -64,7 +64,7 @@ export function lastChanges({ changes }: Changed): ReadonlyMap<string, { change:
 }
 const latest = new WeakMap<Changed['changes'], Map<string, { change: LoadedChange; at: number }>>()
 
-/** Adds changes to some. The map of their last changes is handed on: callers use it at once, and rarely ask for an earlier state. */
+/** Adds changes to a list, and moves the map of last changes to the new one. An earlier list makes its own again if asked. */
 function appended(
   changes: readonly LoadedChange[],
   further: readonly LoadedChange[],

@@ -51,8 +51,8 @@ export const revisedFilesOf =
   }
 
 /**
- * Time in ms for which a version waits to be shown until its files are where all nodes find them: a fold, so that writing
- * goes on, which is followed by others soon; and the work of an operator, after which the process may end.
+ * Maximum time in ms that a version waits for its files to be shared: short for a fold, which writers wait for; long for an
+ * operator's command, whose process may end afterwards.
  */
 const patience = { fold: 5_000, operator: 10 * 60_000 }
 

@@ -4,7 +4,7 @@ import { hasEnded, ownProcessId } from '../../lib/process-ids.ts'
 import type { Clock } from '../storage.ts'
 import type { Identities } from './identities.ts'
 
-/** Separates the program from a number that no other lease of the same program has. */
+/** Separates the name of the program from the id of the lease. */
 const separator = '\n'
 
 /**

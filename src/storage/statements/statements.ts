@@ -56,7 +56,7 @@ export type Step =
   | { readonly kind: 'rows' | 'run'; readonly sql: Sql; readonly values: readonly Value[] }
   /** Reads that run concurrently if there are several connections. */
   | { readonly kind: 'together'; readonly reads: readonly Read<unknown>[] }
-  /** What only PostgreSQL needs, where several transactions write: mostly that they wait for each other. */
+  /** A statement for PostgreSQL alone, where several transactions write: mostly a lock. */
   | { readonly kind: 'lock'; readonly sql: string; readonly values: readonly Value[] }
   | { readonly kind: 'stamp' }
   | { readonly kind: 'records'; readonly lock: RecordLock; readonly count: number }
@@ -197,7 +197,7 @@ export function* nextStamp(): Statements<number> {
 /**
  * Locks the records of entities until the change ends, all in one order: of two changes of the same entity, the later one
  * sees the earlier one, and changes of other entities don't wait (docs/decisions/0041).
- * @returns new numbers for changes of records, ascending. No entity has a greater one
+ * @returns new numbers for changes of records, ascending, greater than any number given before
  */
 export function* lockRecords(lock: RecordLock, count = 0): Statements<readonly number[]> {
   return (yield { kind: 'records', lock, count }) as readonly number[]

@@ -40,6 +40,15 @@ test('calls wait for their lane, and share the next batch with all that are free
   )
 })
 
+test('what has no room in a batch begins another one', async () => {
+  const { send, asked, calls, turn } = held(2, 2)
+  const sent = ['a1', 'a2', 'b1'].map(call => send<string>(call))
+  await turn()
+  assert.deepEqual(calls(), [['a1', 'a2'], ['b1']])
+  for (const one of asked) one.answer()
+  await Promise.all(sent)
+})
+
 test('a long lane takes turns with the others, and all that has arrived is answered before the end', async () => {
   const { send, asked, calls, turn, close } = held(1, 1)
   const sent = ['a1', 'a2', 'b1', 'c1'].map(call => send<string>(call))
