@@ -18,6 +18,8 @@ const left = [
   ...['held_version', 'held_change', 'content_claim'],
   // The size of events that repeat, which the copy measures again.
   'trail_size',
+  // Numbers of writes, which begin anew.
+  'entity_writes',
   // Counters, which triggers compute again.
   ...['audience.items', 'audience.bitstreams', 'audience.bytes'],
   // Tables copied field by field.
