@@ -41,7 +41,8 @@ export function serveCommand(): Command {
       const shared = createShared(asked.cacheSize)
       // The worker loads the service while this thread opens the store.
       const spawned = asked.workers > 1 ? [spawnWorker()] : []
-      const storage = await openStore(asked, { create: true }, shared, announceLoss, announceFields)
+      const own = asked.workers > 1 ? withOneConnection(asked) : asked
+      const storage = await openStore(own, { create: true }, shared, announceLoss, announceFields)
       let closeService = async () => {}
       try {
         const fail = () => {
@@ -202,6 +203,12 @@ const announceLoss: ReportLoss = loss => {
   else
     announce('error', `Nothing can be read or written: ${loss}.`, { msg: 'the store has lost a file', loss })
 }
+
+/** The settings of a main thread whose workers answer the requests, and have the connections for them. */
+const withOneConnection = (asked: Config): Config => ({
+  ...asked,
+  database: asked.database.kind === 'embedded' ? asked.database : { ...asked.database, poolSize: 1 },
+})
 
 /** Announces that nodes derive what others have derived. */
 function announceFields(problem: string): void {

@@ -17,20 +17,14 @@ export async function warm({ entities }: Store, large: number, stopped: AbortSig
     announce('info', `Fetching or deriving the files of ${fields} fields.`, { fields, msg: 'warming' })
   }
   const failed = (of: string, { message }: Error) =>
-    announce('warn', `The files of ${of} can't be had: ${message}.`, {
-      of,
-      message,
-      msg: "files can't be had",
-    })
+    announce('warn', `The files of ${of} can't be had: ${message}.`, { of, message, msg: 'no files' })
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(patience)])
   try {
     const lacking = await entities.prepare(large, { signal, begun, failed })
     if (stopped.aborted) return
     const ms = Math.round(performance.now() - from)
-    const [level, msg] =
-      lacking === 0 ? (['info', 'warm'] as const) : (['warn', 'files are lacking'] as const)
     const sentence = `After ${(ms / 1000).toFixed(1)} s, ${lacking} of ${fields} fields lack files.`
-    announce(level, sentence, { lacking, fields, ms, msg })
+    announce(lacking === 0 ? 'info' : 'warn', sentence, { lacking, fields, ms, msg: 'warm' })
   } catch (error) {
     if (!stopped.aborted) failed('all fields', error as Error)
   }

@@ -87,7 +87,7 @@ async function nodesOn(t: TestContext, { env }: Pick<Shared, 'env'>) {
   return { url, dataFolder, start }
 }
 
-/** Takes the records and ranks of all versions away, so that whoever reads them fails. */
+/** Removes the records and ranks of all versions: reading them fails. */
 async function takeRecords(url: string): Promise<void> {
   const tables = await runSql<{ name: string }>(
     url,
@@ -188,7 +188,7 @@ for (const kind of kinds) {
       assert.deepEqual(await answers(node), expected, what)
       assert.ok(told.length > 0 && told.length <= 3, `${what}: ${told}`)
       assert.match(told[0] ?? '', new RegExp(version))
-      // What the node has derived takes the place of what is damaged.
+      // The derived file replaces the damaged one.
       await until(`intact files after ${what}`, () =>
         ['1', '2'].every(name => readFileSync(shared.fileOf(`${version}/${name}`)).length > 1_000),
       )

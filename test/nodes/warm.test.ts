@@ -53,7 +53,7 @@ const tablesOf = async (url: string) => {
   return found.map(({ name }) => name)
 }
 
-/** Takes the records and ranks of all versions away, so that whoever reads them fails. */
+/** Removes the records and ranks of all versions: reading them fails. */
 async function takeRecords(url: string): Promise<void> {
   for (const name of await tablesOf(url))
     await runSql(url, `ALTER TABLE carrel."${name}" RENAME TO "gone.${name}"`)
@@ -98,7 +98,7 @@ for (const kind of ['folder', 'bucket'] as const)
         /"fields":3,.*"msg":"warming".*"lacking":0,"fields":3,.*"msg":"warm".*"ready"/s,
       )
       if (bucket) bucket.line.requests.length = 0
-      // What another node has put there is not needed any more.
+      // The node has its own copies by now.
       else rmSync(join(env.CARREL_FILES, 'fields'), { recursive: true })
       assert.deepEqual(await answers(node), expected)
       assert.equal(bucket?.line.count('GET', /\/fields\//) ?? 0, 0)

@@ -90,8 +90,7 @@ testOn(
     for (const { status } of (await asking).flat()) assert.equal(status, 200)
     isDone = true
     await counting
-    // Accounts and pages, a look-up for each worker, and that of the main thread with the pool for its own work: it
-    // sweeps and renews leases at once.
-    assert.ok(most <= 3 + 3 + 3 + 1 + 3, `${most} connections`)
+    // Accounts and pages, a look-up for each worker, and two connections for housekeeping.
+    assert.ok(most <= 3 + 3 + 3 + 2, `${most} connections`)
   },
 )

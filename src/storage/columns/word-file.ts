@@ -27,7 +27,7 @@ export function copyStored(from: string, path: string): void {
   const writing = temporaryName(path)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
-    // Where the file system can, both share their blocks.
+    // Shares blocks if the file system supports it.
     failing(() => copyFileSync(from, writing, constants.COPYFILE_FICLONE))
     const descriptor = openSync(writing, 'r+')
     try {

@@ -101,7 +101,6 @@ function createGate(tell: CopyParts['tell'], closing: AbortSignal) {
   }
   return {
     isOpen,
-    failed,
     /** @returns undefined if the gate is closed, or the work has failed */
     pass: async <T>(work: () => Promise<T>): Promise<T | undefined> => {
       if (!isOpen()) return undefined

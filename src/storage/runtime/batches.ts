@@ -63,7 +63,7 @@ export function inBatches<C>(
     for (let batch = taken(); batch.length > 0; batch = taken()) {
       const lanes = batch.map(({ call }) => laneOf(call))
       for (const lane of lanes) busy.add(lane)
-      // What had no room in this batch may begin another one.
+      // Calls that had no room in this batch may begin another one.
       startNext()
       await settle(batch, answer)
       for (const lane of lanes) busy.delete(lane)

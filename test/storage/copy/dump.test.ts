@@ -18,7 +18,7 @@ const left = [
   ...['held_version', 'held_change', 'content_claim'],
   // The size of events that repeat, which the copy measures again.
   'trail_size',
-  // Numbers of writes, which begin anew.
+  // Counters of writes, which start again in a copy.
   'entity_writes',
   // Counters, which triggers compute again.
   ...['audience.items', 'audience.bitstreams', 'audience.bytes'],
