@@ -79,6 +79,28 @@ test('R9 a write waits for one of the same entity on another node, and for none 
   }
 })
 
+test('R9 writes that arrive together wait for none of another entity, however many are held by other nodes', async t => {
+  const { nodes, url, clients } = await start(t)
+  const names = ['artists', 'letters', 'places', 'ships']
+  for (const name of names.slice(1)) {
+    await nodes[0]?.addRecords(name, 'id', [{ id: 0, n: 0 }])
+    await nodes[0]?.storage.entities.changeWriteRule(name, 'admin', commandEvent('entity.writers'))
+  }
+  const ends = await Promise.all(names.map(name => hold(t, url, name)))
+  let written = 0
+  const writing: Promise<unknown>[] = []
+  for (const [at, client] of clients.entries()) {
+    writing.push(...names.map(name => putRecord(client, name, at + 1, { n: 1 }).then(() => written++)))
+    // They arrive in one turn with those that wait.
+    await Promise.all([1, 2, 3].map(n => putRecord(client, 'works', 10 * at + n, { n })))
+    await putRecord(client, 'works', 10 * at + 4, { n: 4 })
+  }
+  assert.equal(written, 0)
+  await Promise.all(ends.map(end => end()))
+  await Promise.all(writing)
+  assert.equal(written, 8)
+})
+
 test('R14 a declaration waits for the writes of its entity, and for none of another entity', async t => {
   const { nodes, url } = await start(t, 1)
   const root = await administrator(nodes[0] as Service)

@@ -236,6 +236,7 @@ export function createPool(options: PoolOptions) {
     use,
     statement,
     transaction,
+    statementTimeout: options.statementTimeout,
     usage: (): Omit<PoolMetrics, 'name'> => ({
       max: options.size,
       used: pool.totalCount - pool.idleCount,

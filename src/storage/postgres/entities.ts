@@ -132,13 +132,18 @@ const openedVersions = (pool: Pool, records: Records): Pick<Entities, 'openVersi
 })
 
 const writesOn = (pool: Pool) =>
-  inBatches((batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))), {
-    most: maxTogether,
-    laneOf: ({ write }) => write.entity,
-    // While one waits for an entity that another node holds, the other goes on. More would make batches small, and leave
-    // fewer connections to logins and logouts.
-    atOnce: 2,
-  })
+  inBatches(
+    (batch: readonly Writing[], waits) => pool.transaction(db => perform(db, writeRecords(batch, { waits }))),
+    {
+      most: maxTogether,
+      laneOf: ({ write }) => write.entity,
+      // More would make batches small.
+      atOnce: 2,
+      // Those that wait leave connections to others, and to logins and logouts.
+      waitAtOnce: Math.min(2, Math.floor((pool.usage().max - 1) / 2)),
+      patience: pool.statementTimeout,
+    },
+  )
 
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {

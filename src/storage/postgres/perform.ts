@@ -3,7 +3,7 @@ import type { TrailKey } from '../../model/trail.ts'
 import type { Seen } from '../statements/audiences.ts'
 import {
   type Change,
-  type RecordLock,
+  type LockedRecords,
   type Relying,
   type SessionLock,
   type Statements,
@@ -74,7 +74,7 @@ async function resultOf(db: Connection | Pool, step: Step, run: Run): Promise<un
     case 'stamp':
       return (await db.rows<{ stamp: number }>("SELECT nextval('stamp') AS stamp"))[0]?.stamp
     case 'records':
-      return lockRecords(db, step.lock, step.count)
+      return lockRecords(db, step)
     case 'clock':
       return (await db.rows<{ now: number }>(`SELECT ${storeTime.postgres} AS now`))[0]?.now
     case 'audiences':
@@ -121,25 +121,31 @@ const withoutNul = (text: string): string => (text.includes('\0') ? text.replace
  * committed; a number is given once the lock is held.
  */
 const lockedRecords = `WITH locked AS MATERIALIZED (
-    SELECT CASE WHEN is_own THEN pg_advisory_xact_lock(hashtext('carrel records'), key)
-      ELSE pg_advisory_xact_lock_shared(hashtext('carrel records'), key) END
-    FROM (SELECT hashtext(name) AS key, bool_or(name = ANY($1)) AS is_own
+    SELECT names, CASE
+      WHEN $4 AND is_own THEN pg_advisory_xact_lock(hashtext('carrel records'), key) IS NOT NULL
+      WHEN $4 THEN pg_advisory_xact_lock_shared(hashtext('carrel records'), key) IS NOT NULL
+      WHEN is_own THEN pg_try_advisory_xact_lock(hashtext('carrel records'), key)
+      ELSE pg_try_advisory_xact_lock_shared(hashtext('carrel records'), key) END AS is_locked
+    FROM (SELECT hashtext(name) AS key, array_agg(DISTINCT name) AS names, bool_or(name = ANY($1)) AS is_own
       FROM unnest($1::text[] || $2::text[]) AS name GROUP BY 1 ORDER BY 1) each
+  ), each AS (
+    SELECT name, is_locked FROM locked, unnest(names) AS name
   ), told AS (
     INSERT INTO entity_writes (entity, count)
-    SELECT name, 1 FROM unnest($1::text[]) AS name, (SELECT count(*) FROM locked) first WHERE $3::integer > 0
+    SELECT name, 1 FROM each WHERE is_locked AND name = ANY($1) AND $3::integer > 0
     ON CONFLICT (entity) DO UPDATE SET count = entity_writes.count + 1
   )
-  SELECT nextval('record_number') AS number
-  FROM generate_series(1, $3::integer + 0 * (SELECT count(*)::integer FROM locked))`
+  SELECT nextval('record_number') AS number, held
+  FROM (SELECT array_agg(name) FILTER (WHERE NOT is_locked) AS held FROM each) first,
+    generate_series(1, $3::integer + 0 * (SELECT count(*)::integer FROM locked))`
 
 async function lockRecords(
   db: Queries,
-  { own, relied = [] }: RecordLock,
-  count: number,
-): Promise<readonly number[]> {
-  const numbers = await db.rows<{ number: number }>(lockedRecords, own, relied, count)
-  return numbers.map(({ number }) => number)
+  { lock: { own, relied = [] }, count, waits }: Step & { readonly kind: 'records' },
+): Promise<LockedRecords> {
+  type Row = { number: number; held: readonly string[] | null }
+  const rows = await db.rows<Row>(lockedRecords, own, relied, count, waits)
+  return { numbers: rows.map(({ number }) => number), held: rows[0]?.held ?? [] }
 }
 
 const locks = { shared: 'FOR SHARE', own: 'FOR NO KEY UPDATE' } as const

@@ -36,7 +36,7 @@ function resultOf(db: Database, step: Step, run: Run): unknown {
     case 'stamp':
       return nextStamp(db)
     case 'records':
-      return recordNumbers(db, step.count)
+      return { numbers: recordNumbers(db, step.count), held: [] }
     case 'clock':
       return Date.now()
     case 'audiences':

@@ -12,6 +12,7 @@ import {
   type TakenChanges,
   versionParts,
 } from '../records/pending-changes.ts'
+import { held } from '../runtime/batches.ts'
 import * as tables from '../schema/entities.ts'
 import type { RecordEvent, Reliance } from '../single-records.ts'
 import type { Change, Read } from './statements.ts'
@@ -52,7 +53,7 @@ export interface Writing {
 }
 
 /** The result of `Entities.writeRecord`, or the reason why the record can't be written. */
-type WriteOutcome = boolean | RightsChanged | StoreUnavailable
+type WriteOutcome = boolean | RightsChanged | StoreUnavailable | typeof held
 
 /**
  * SQL that is true for an entity e whose records and ranks are there. The embedded store's writer checks the
@@ -81,17 +82,19 @@ const versions = {
 /**
  * Makes several writes in one transaction, in their order.
  * @param areTogether true to write all of them or none
+ * @param waits false: those of entities that another change holds have the result `held`
  */
 export function* writeRecords(
   batch: readonly Writing[],
-  areTogether = false,
+  { areTogether = false, waits = true }: { readonly areTogether?: boolean; readonly waits?: boolean } = {},
 ): Change<readonly WriteOutcome[]> {
   // One transaction at a time for an entity, so that its changes become visible in the order of their numbers.
   const lock = {
     own: [...new Set(batch.map(({ write }) => write.entity))],
     relied: batch.flatMap(({ write }) => write.relies?.map(({ entity }) => entity) ?? []),
   }
-  const numbers = yield* db.lockRecords(lock, batch.length)
+  const locked = yield* db.tryRecords(lock, batch.length, waits)
+  const isHeld = (entity: string) => locked.held.includes(entity)
   const allowed = yield* db.haveRights(
     batch.map(({ event }) => event),
     'shared',
@@ -107,6 +110,10 @@ export function* writeRecords(
   const written: { readonly change: ChangeRow; readonly event: AuditEvent }[] = []
   let inserted = 0
   for (const [at, { write, event }] of batch.entries()) {
+    if (isHeld(write.entity) || write.relies?.some(({ entity }) => isHeld(entity))) {
+      outcomes.push(held)
+      continue
+    }
     if (!allowed[at]) {
       outcomes.push(new RightsChanged())
       continue
@@ -123,7 +130,7 @@ export function* writeRecords(
     const isWritten = isCurrent && Boolean(entity.is_there)
     outcomes.push(isCurrent && !isWritten ? lostRecords(change.entity) : isWritten)
     if (!isWritten) continue
-    const seq = numbers[at] as number
+    const seq = locked.numbers[at] as number
     known.set(change.key, seq)
     written.push({ change: { seq, ...change }, event })
   }
@@ -203,7 +210,7 @@ export const recordWriting = {
     /** @returns as `Entities.writeTogether` */
     *writeTogether(writes: readonly StoredWrite[], events: readonly AuditEvent[]): Change<boolean> {
       const batch = writes.map((write, at) => ({ write, event: events[at] as AuditEvent }))
-      const outcomes = yield* writeRecords(batch, true)
+      const outcomes = yield* writeRecords(batch, { areTogether: true })
       for (const outcome of outcomes) if (typeof outcome !== 'boolean') throw outcome
       return !outcomes.includes(false)
     },

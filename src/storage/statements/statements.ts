@@ -59,7 +59,7 @@ export type Step =
   /** A statement for PostgreSQL alone, where several transactions write: mostly a lock. */
   | { readonly kind: 'lock'; readonly sql: string; readonly values: readonly Value[] }
   | { readonly kind: 'stamp' }
-  | { readonly kind: 'records'; readonly lock: RecordLock; readonly count: number }
+  | { readonly kind: 'records'; readonly lock: RecordLock; readonly count: number; readonly waits: boolean }
   | { readonly kind: 'clock' }
   /** The audiences that admit a viewer, which event loops hold in memory. */
   | { readonly kind: 'audiences'; readonly viewer: Viewer }
@@ -79,6 +79,13 @@ type Sql = string | { readonly sqlite: string; readonly postgres: string }
 export interface RecordLock {
   readonly own: readonly string[]
   readonly relied?: readonly string[]
+}
+
+export interface LockedRecords {
+  /** New numbers for changes of records, ascending, greater than any number given before. */
+  readonly numbers: readonly number[]
+  /** The entities that aren't locked, because another change holds them. */
+  readonly held: readonly string[]
 }
 
 export type Relying = Pick<AuditEvent, 'reliesOn'>
@@ -200,7 +207,12 @@ export function* nextStamp(): Statements<number> {
  * @returns new numbers for changes of records, ascending, greater than any number given before
  */
 export function* lockRecords(lock: RecordLock, count = 0): Statements<readonly number[]> {
-  return (yield { kind: 'records', lock, count }) as readonly number[]
+  return (yield* tryRecords(lock, count, true)).numbers
+}
+
+/** Locks those that can be locked. @param waits true for all, as `lockRecords` does */
+export function* tryRecords(lock: RecordLock, count: number, waits = false): Statements<LockedRecords> {
+  return (yield { kind: 'records', lock, count, waits }) as LockedRecords
 }
 
 /** The store's time, in ms since 1970: the clocks of nodes may differ. */

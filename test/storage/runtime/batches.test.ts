@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inBatches } from '../../../src/storage/runtime/batches.ts'
+import { held as heldElsewhere, inBatches } from '../../../src/storage/runtime/batches.ts'
 
 /** Batches whose answers the test gives. */
 function held(atOnce: number, most = 10) {
@@ -63,4 +63,59 @@ test('a long lane takes turns with the others, and all that has arrived is answe
   assert.deepEqual(calls(), [['a1'], ['b1'], ['c1'], ['a2']])
   await closing
   assert.equal((await Promise.all(sent)).length, 4)
+})
+
+/** Batches whose lanes in `locked` are held by another process until `end` is called. */
+function contended(locked: Set<string>, { waitAtOnce = 1, patience = 60_000 } = {}) {
+  const asked: string[] = []
+  const ends = new Map<string, () => void>()
+  const batches = inBatches<string>(
+    async (calls, waits) => {
+      asked.push(`${calls.join(' ')}${waits ? ' waits' : ''}`)
+      if (waits && locked.has(calls[0]?.slice(0, 1) ?? ''))
+        await new Promise<void>(resolve => {
+          ends.set(calls[0]?.slice(0, 1) ?? '', resolve)
+        })
+      return calls.map(call => (locked.has(call.slice(0, 1)) ? heldElsewhere : `${call}!`))
+    },
+    { laneOf: call => call.slice(0, 1), waitAtOnce, patience },
+  )
+  const end = (lane: string) => {
+    locked.delete(lane)
+    ends.get(lane)?.()
+  }
+  return { ...batches, asked, end }
+}
+
+test('lanes that another process holds keep no others waiting, and keep their order', async () => {
+  const { send, asked, end, close } = contended(new Set(['a', 'b', 'c']))
+  const held = ['a1', 'b1', 'c1', 'a2'].map(call => send<string>(call))
+  assert.equal(await send('d1'), 'd1!')
+  assert.equal(await send('d2'), 'd2!')
+  held.push(send('b2'))
+  assert.equal(await send('d3'), 'd3!')
+  assert.ok(asked.includes('a1 a2 waits'), asked.join('; '))
+  end('b')
+  assert.equal(await held[1], 'b1!', 'also one for which nothing waits')
+  assert.equal(await held[4], 'b2!')
+  end('a')
+  end('c')
+  const closing = close()
+  assert.deepEqual(
+    await Promise.all(held),
+    ['a1', 'b1', 'c1', 'a2', 'b2'].map(call => `${call}!`),
+  )
+  await closing
+})
+
+test('a lane that stays held is refused after a time, and the end waits for that', async () => {
+  const { send, end, close } = contended(new Set(['a', 'b']), { waitAtOnce: 0, patience: 100 })
+  const held = Promise.allSettled([send('a1'), send('b1')])
+  assert.equal(await send('d1'), 'd1!')
+  const closing = close()
+  end('b')
+  const [first, second] = await held
+  assert.match(first?.status === 'rejected' ? String(first.reason) : '', /a is being changed/)
+  assert.deepEqual(second, { status: 'fulfilled', value: 'b1!' })
+  await closing
 })
