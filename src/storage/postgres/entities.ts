@@ -18,7 +18,7 @@ import { createRecordListings } from '../records/record-listings.ts'
 import { slotsOf } from '../records/record-source.ts'
 import { inBatches } from '../runtime/batches.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
-import { storedWrite, storedWrites, type Writing, writeRecords } from '../statements/record-writes.ts'
+import { held, storedWrite, storedWrites, type Writing, writeRecords } from '../statements/record-writes.ts'
 import { quoteName } from '../tables/cells.ts'
 import { builtInTable, type TableOf } from '../tables/compile.ts'
 import { readByAudience } from '../tables/row-visibility.ts'
@@ -141,6 +141,7 @@ const writesOn = (pool: Pool) =>
       atOnce: 2,
       // Those that wait leave connections to others, and to logins and logouts.
       waitAtOnce: Math.min(2, Math.floor((pool.usage().max - 1) / 2)),
+      isHeld: result => result === held,
       patience: pool.statementTimeout,
     },
   )

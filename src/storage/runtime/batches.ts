@@ -1,8 +1,5 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 
-/** The result of a call whose lane another process holds. It is made again, with all that wait for this lane. */
-export const held = Symbol('held')
-
 /** How long after a lane was found held it is tried again, in ms, if no batch may wait for it. */
 const retryAfter = 50
 
@@ -23,33 +20,100 @@ interface Batching<C> {
   readonly atOnce?: number
   /** Maximum number of batches that wait for what another process holds, each for one lane. They are not among `atOnce`. */
   readonly waitAtOnce?: number
+  /** True for the result of a call whose lane another process holds: it is made again. */
+  readonly isHeld?: (result: unknown) => boolean
   /** How long after a call its lane may still be found held, in ms: then the store doesn't answer. */
   readonly patience?: number
 }
 
-/** @param waits false: what another process holds is answered with `held` */
+/** @param waits false: what another process holds is left undone, and told */
 type Answer<C> = (calls: readonly C[], waits: boolean) => Promise<readonly unknown[]>
 
 /** @returns those whose lanes are held */
 async function settle<C>(
   batch: readonly Waiting<C>[],
-  answer: Answer<C>,
-  waits: boolean,
+  answer: () => ReturnType<Answer<C>>,
+  isHeld: (result: unknown) => boolean,
 ): Promise<readonly Waiting<C>[]> {
   try {
-    const results = await answer(
-      batch.map(({ call }) => call),
-      waits,
-    )
+    const results = await answer()
     return batch.filter(({ resolve, reject }, at) => {
       const result = results[at]
       if (result instanceof Error) reject(result)
-      else if (result !== held) resolve(result as never)
-      return result === held
+      else if (!isHeld(result)) resolve(result as never)
+      return isHeld(result)
     })
   } catch (error) {
     for (const { reject } of batch) reject(error)
     return []
+  }
+}
+
+/** Calls that wait, by lane; those that have waited longest are first. */
+function createLanes<C>({ laneOf = () => '', most = Number.POSITIVE_INFINITY }: Batching<C>) {
+  const lanes = new Map<string, Waiting<C>[]>()
+  /** The lanes of batches under way. */
+  const busy = new Set<string>()
+  /** The lanes that another process holds: they are in no batch with others. */
+  const held = new Set<string>()
+  const isFree = (lane: string) => !busy.has(lane) && !held.has(lane)
+
+  const heldOnly = () => [...held].filter(lane => !busy.has(lane))
+
+  function set(lane: string, calls: Waiting<C>[]): void {
+    lanes.delete(lane)
+    if (calls.length > 0) lanes.set(lane, calls)
+  }
+
+  function take(of: (lane: string) => boolean): readonly Waiting<C>[] {
+    const batch: Waiting<C>[] = []
+    for (const [lane, calls] of [...lanes]) {
+      if (batch.length >= most) break
+      if (!of(lane)) continue
+      batch.push(...calls.splice(0, most - batch.length))
+      set(lane, calls)
+      busy.add(lane)
+    }
+    return batch
+  }
+
+  return {
+    add: (one: Waiting<C>): void => {
+      const calls = lanes.get(laneOf(one.call))
+      if (calls) calls.push(one)
+      else lanes.set(laneOf(one.call), [one])
+    },
+    hasFree: () => [...lanes.keys()].some(isFree),
+    /** Number of lanes that are held. */
+    held: () => held.size,
+    takeFree: () => take(isFree),
+    /** Takes calls of a lane that is held, and that no batch waits for. */
+    takeHeld: () => {
+      const [lane] = heldOnly()
+      return take(one => one === lane)
+    },
+    /** Ends a batch. @param left those whose lanes turned out to be held: they are the first of theirs again */
+    end: (batch: readonly Waiting<C>[], left: readonly Waiting<C>[]): void => {
+      for (const { call } of batch) {
+        busy.delete(laneOf(call))
+        held.delete(laneOf(call))
+      }
+      for (const [lane, calls] of Map.groupBy(left, ({ call }) => laneOf(call))) {
+        held.add(lane)
+        set(lane, [...calls, ...(lanes.get(lane) ?? [])])
+      }
+    },
+    /** Frees the lanes that no batch waits for, and refuses calls that are older, in ms. */
+    tryAgain: (patience: number): void => {
+      for (const lane of heldOnly()) {
+        held.delete(lane)
+        const { late = [], inTime = [] } = Object.groupBy(lanes.get(lane) ?? [], ({ since }) =>
+          Date.now() - since > patience ? 'late' : 'inTime',
+        )
+        set(lane, inTime)
+        for (const { reject } of late) reject(new StoreUnavailable(`${lane} is being changed`))
+      }
+    },
   }
 }
 
@@ -59,22 +123,14 @@ async function settle<C>(
  * @param answer gives a result for each call; an error rejects that one
  */
 export function inBatches<C>(answer: Answer<C>, options: Batching<C> = {}) {
-  const { most = Number.POSITIVE_INFINITY, laneOf = () => '', atOnce = 1, waitAtOnce = 0 } = options
-  const { patience = Number.POSITIVE_INFINITY } = options
-  /** By lane; those that have waited longest are first. */
-  const waiting = new Map<string, Waiting<C>[]>()
-  /** The lanes of batches under way. */
-  const busy = new Set<string>()
-  /** The lanes that another process holds: they are in no batch with others. */
-  const heldLanes = new Set<string>()
+  const { atOnce = 1, waitAtOnce = 0, isHeld = () => false, patience = Number.POSITIVE_INFINITY } = options
+  const lanes = createLanes(options)
   const running = new Set<Promise<void>>()
   /** The batches that wait, among those that are running. */
   let waits = 0
   let retry: Promise<void> | undefined
   let isBeginning = false
   let isClosed = false
-
-  const isFree = (lane: string) => !busy.has(lane) && !heldLanes.has(lane)
 
   function start(work: Promise<void>): void {
     const done = work.finally(() => {
@@ -85,7 +141,7 @@ export function inBatches<C>(answer: Answer<C>, options: Batching<C> = {}) {
   }
 
   function startNext(): void {
-    if (isBeginning || running.size - waits >= atOnce || ![...waiting.keys()].some(isFree)) return
+    if (isBeginning || running.size - waits >= atOnce || !lanes.hasFree()) return
     isBeginning = true
     start(run())
   }
@@ -94,78 +150,35 @@ export function inBatches<C>(answer: Answer<C>, options: Batching<C> = {}) {
     // Waits for one turn of the event loop, so that requests that arrived together share a batch.
     await new Promise(resolve => setImmediate(resolve))
     isBeginning = false
-    for (let batch = taken(isFree); batch.length > 0; batch = taken(isFree)) await answered(batch, false)
+    for (let batch = lanes.takeFree(); batch.length > 0; batch = lanes.takeFree()) await answered(batch)
   }
 
-  async function answered(batch: readonly Waiting<C>[], mayWait: boolean): Promise<void> {
-    const lanes = new Set(batch.map(({ call }) => laneOf(call)))
-    for (const lane of lanes) busy.add(lane)
+  async function answered(batch: readonly Waiting<C>[], mayWait = false): Promise<void> {
     // Calls that had no room in this batch may begin another one.
     startNext()
-    const left = await settle(batch, answer, mayWait)
+    const calls = batch.map(({ call }) => call)
+    const left = await settle(batch, () => answer(calls, mayWait), isHeld)
     if (mayWait) waits--
-    for (const lane of lanes) {
-      busy.delete(lane)
-      if (mayWait) heldLanes.delete(lane)
-    }
-    for (const [lane, calls] of Map.groupBy(left, ({ call }) => laneOf(call))) {
-      heldLanes.add(lane)
-      putBack(lane, [...calls, ...(waiting.get(lane) ?? [])])
-    }
-    if (heldLanes.size > 0) waitForHeld()
-  }
-
-  function waitForHeld(): void {
-    const lane = waits < waitAtOnce ? [...heldLanes].find(one => !busy.has(one)) : undefined
-    if (lane === undefined) retry ??= retryHeld()
-    else {
+    lanes.end(batch, left)
+    while (waits < Math.min(waitAtOnce, lanes.held())) {
       waits++
-      const batch = taken(one => one === lane)
-      start(answered(batch, true))
-      waitForHeld()
+      start(answered(lanes.takeHeld(), true))
     }
+    if (lanes.held() > waits) retry ??= tryAgain()
   }
 
-  async function retryHeld(): Promise<void> {
+  async function tryAgain(): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, retryAfter))
     retry = undefined
-    for (const lane of heldLanes) {
-      if (busy.has(lane)) continue
-      heldLanes.delete(lane)
-      const [inTime = [], late = []] = [false, true].map(isLate =>
-        (waiting.get(lane) ?? []).filter(({ since }) => Date.now() - since > patience === isLate),
-      )
-      putBack(lane, inTime)
-      for (const { reject } of late) reject(new StoreUnavailable(`${lane} is being changed`))
-    }
+    lanes.tryAgain(patience)
     startNext()
-  }
-
-  function putBack(lane: string, queue: Waiting<C>[]): void {
-    waiting.delete(lane)
-    if (queue.length > 0) waiting.set(lane, queue)
-  }
-
-  function taken(of: (lane: string) => boolean): readonly Waiting<C>[] {
-    const batch: Waiting<C>[] = []
-    for (const [lane, queue] of [...waiting]) {
-      if (batch.length >= most) break
-      if (!of(lane)) continue
-      batch.push(...queue.splice(0, most - batch.length))
-      putBack(lane, queue)
-    }
-    return batch
   }
 
   return {
     send: <T>(call: C): Promise<T> =>
       new Promise((resolve, reject) => {
         if (isClosed) throw new StoreUnavailable('the store is closed')
-        const lane = laneOf(call)
-        const one = { call, since: Date.now(), resolve: resolve as (result: never) => void, reject }
-        const queue = waiting.get(lane)
-        if (queue) queue.push(one)
-        else waiting.set(lane, [one])
+        lanes.add({ call, since: Date.now(), resolve: resolve as (result: never) => void, reject })
         startNext()
       }),
     /** Answers the calls that have arrived, and refuses others. */

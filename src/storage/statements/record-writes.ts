@@ -12,7 +12,6 @@ import {
   type TakenChanges,
   versionParts,
 } from '../records/pending-changes.ts'
-import { held } from '../runtime/batches.ts'
 import * as tables from '../schema/entities.ts'
 import type { RecordEvent, Reliance } from '../single-records.ts'
 import type { Change, Read } from './statements.ts'
@@ -51,6 +50,9 @@ export interface Writing {
   readonly write: StoredWrite
   readonly event: AuditEvent
 }
+
+/** The result of a write whose entity another change holds, or one that it relies on. */
+export const held = Symbol('held')
 
 /** The result of `Entities.writeRecord`, or the reason why the record can't be written. */
 type WriteOutcome = boolean | RightsChanged | StoreUnavailable | typeof held
