@@ -140,7 +140,7 @@ const writesOn = (pool: Pool) =>
       // More would make batches small.
       atOnce: 2,
       // Those that wait leave connections to others, and to logins and logouts.
-      waitAtOnce: Math.min(2, Math.floor((pool.usage().max - 1) / 2)),
+      waitAtOnce: Math.max(0, Math.min(2, pool.usage().max - 3)),
       isHeld: result => result === held,
       patience: pool.statementTimeout,
     },

@@ -1,12 +1,12 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
 
-/** How long after a lane was found held it is tried again, in ms, if no batch may wait for it. */
+/** Pause in ms before a held lane is tried again if no batch waits for it. */
 const retryAfter = 50
 
 interface Waiting<C> {
   readonly call: C
-  /** Time of the call, in ms. */
-  readonly since: number
+  /** Time in ms at which its lane was first found held. */
+  heldSince?: number
   readonly resolve: (result: never) => void
   readonly reject: (error: unknown) => void
 }
@@ -18,15 +18,15 @@ interface Batching<C> {
   readonly laneOf?: (call: C) => string
   /** Maximum number of batches at a time, each of other lanes. */
   readonly atOnce?: number
-  /** Maximum number of batches that wait for what another process holds, each for one lane. They are not among `atOnce`. */
+  /** Maximum number of batches that wait for what another change holds, each for one lane. They are not among `atOnce`. */
   readonly waitAtOnce?: number
-  /** True for the result of a call whose lane another process holds: it is made again. */
+  /** True for the result of a call whose lane another change holds: it is made again. */
   readonly isHeld?: (result: unknown) => boolean
-  /** How long after a call its lane may still be found held, in ms: then the store doesn't answer. */
+  /** Maximum time in ms that a call is kept from its lane; then it is refused with `StoreUnavailable`. */
   readonly patience?: number
 }
 
-/** @param waits false: what another process holds is left undone, and told */
+/** @param waits false: what another change holds is left undone, and told */
 type Answer<C> = (calls: readonly C[], waits: boolean) => Promise<readonly unknown[]>
 
 /** @returns those whose lanes are held */
@@ -54,10 +54,9 @@ function createLanes<C>({ laneOf = () => '', most = Number.POSITIVE_INFINITY }: 
   const lanes = new Map<string, Waiting<C>[]>()
   /** The lanes of batches under way. */
   const busy = new Set<string>()
-  /** The lanes that another process holds: they are in no batch with others. */
+  /** The lanes that another change holds: they are in no batch with others. */
   const held = new Set<string>()
   const isFree = (lane: string) => !busy.has(lane) && !held.has(lane)
-
   const heldOnly = () => [...held].filter(lane => !busy.has(lane))
 
   function set(lane: string, calls: Waiting<C>[]): void {
@@ -100,15 +99,17 @@ function createLanes<C>({ laneOf = () => '', most = Number.POSITIVE_INFINITY }: 
       }
       for (const [lane, calls] of Map.groupBy(left, ({ call }) => laneOf(call))) {
         held.add(lane)
+        for (const one of calls) one.heldSince ??= Date.now()
         set(lane, [...calls, ...(lanes.get(lane) ?? [])])
       }
     },
-    /** Frees the lanes that no batch waits for, and refuses calls that are older, in ms. */
+    /** Frees the lanes that no batch waits for, and refuses calls that have been kept from theirs for longer, in ms. */
     tryAgain: (patience: number): void => {
+      const now = Date.now()
       for (const lane of heldOnly()) {
         held.delete(lane)
-        const { late = [], inTime = [] } = Object.groupBy(lanes.get(lane) ?? [], ({ since }) =>
-          Date.now() - since > patience ? 'late' : 'inTime',
+        const { late = [], inTime = [] } = Object.groupBy(lanes.get(lane) ?? [], ({ heldSince = now }) =>
+          now - heldSince > patience ? 'late' : 'inTime',
         )
         set(lane, inTime)
         for (const { reject } of late) reject(new StoreUnavailable(`${lane} is being changed`))
@@ -119,15 +120,15 @@ function createLanes<C>({ laneOf = () => '', most = Number.POSITIVE_INFINITY }: 
 
 /**
  * Answers calls in batches: those that arrive while others of their lane are answered share the next one. A call that
- * another process holds up keeps those of other lanes from nothing.
+ * another change holds up keeps those of other lanes from nothing.
  * @param answer gives a result for each call; an error rejects that one
  */
 export function inBatches<C>(answer: Answer<C>, options: Batching<C> = {}) {
   const { atOnce = 1, waitAtOnce = 0, isHeld = () => false, patience = Number.POSITIVE_INFINITY } = options
   const lanes = createLanes(options)
   const running = new Set<Promise<void>>()
-  /** The batches that wait, among those that are running. */
-  let waits = 0
+  /** The batches that wait, and those that don't. */
+  let [waits, runs] = [0, 0]
   let retry: Promise<void> | undefined
   let isBeginning = false
   let isClosed = false
@@ -141,9 +142,10 @@ export function inBatches<C>(answer: Answer<C>, options: Batching<C> = {}) {
   }
 
   function startNext(): void {
-    if (isBeginning || running.size - waits >= atOnce || !lanes.hasFree()) return
+    if (isBeginning || runs >= atOnce || !lanes.hasFree()) return
     isBeginning = true
-    start(run())
+    runs++
+    start(run().finally(() => runs--))
   }
 
   async function run(): Promise<void> {
@@ -178,7 +180,7 @@ export function inBatches<C>(answer: Answer<C>, options: Batching<C> = {}) {
     send: <T>(call: C): Promise<T> =>
       new Promise((resolve, reject) => {
         if (isClosed) throw new StoreUnavailable('the store is closed')
-        lanes.add({ call, since: Date.now(), resolve: resolve as (result: never) => void, reject })
+        lanes.add({ call, resolve: resolve as (result: never) => void, reject })
         startNext()
       }),
     /** Answers the calls that have arrived, and refuses others. */

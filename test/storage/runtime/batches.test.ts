@@ -119,3 +119,25 @@ test('a lane that stays held is refused after a time, and the end waits for that
   assert.deepEqual(second, { status: 'fulfilled', value: 'b1!' })
   await closing
 })
+
+test('batches that wait make no room for others', async () => {
+  let [running, most] = [0, 0]
+  const { send } = inBatches<string>(
+    async (calls, waits) => {
+      if (!waits) most = Math.max(most, ++running)
+      await new Promise(resolve => setTimeout(resolve, 2))
+      if (!waits) running--
+      return calls.map(call => (!waits && call.startsWith('h') ? null : call))
+    },
+    {
+      most: 2,
+      laneOf: call => call.slice(0, 2),
+      atOnce: 2,
+      waitAtOnce: 2,
+      isHeld: result => result === null,
+    },
+  )
+  const calls = Array.from({ length: 60 }, (_, n) => `${n % 3 === 0 ? 'h' : 'f'}${n % 10}-${n}`)
+  assert.deepEqual(await Promise.all(calls.map(call => send<string>(call))), calls)
+  assert.equal(most, 2)
+})
